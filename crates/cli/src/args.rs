@@ -19,9 +19,6 @@ use crate::repack::RepackArgs;
 use crate::validate::ValidateArgs;
 use crate::view::ViewArgs;
 
-/// The heading of flags that exist so that command lines of netCDF-C's tools work.
-pub const OLD_TOOLS: &str = "Compatibility with netCDF-C";
-
 const EXAMPLES: &str = "\
 Examples:
   ncz dump -h x.nc                        print the header

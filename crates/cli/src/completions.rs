@@ -1,8 +1,5 @@
 //! `ncz completions`: scripts that complete command lines in a shell.
 
-use clap::CommandFactory as _;
-
-use crate::args::Cli;
 use crate::failure::{Failure, at};
 use crate::output::Output;
 
@@ -13,13 +10,13 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// Prints the script for a shell.
+/// Prints the script for a shell; `program`: the command line of `ncz`.
 ///
 /// # Errors
 ///
 /// Errors of standard output.
-pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<(), Failure> {
     let mut out = Output::standard();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ncz", out.writer());
+    clap_complete::generate(args.shell, &mut program, "ncz", out.writer());
     out.finish().map_err(at("completions"))
 }

@@ -1,11 +1,12 @@
 //! [`Failure`]: the reason why a command failed, and its message.
 
 use std::error::Error as _;
-use std::fmt;
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 use nczarr_model::Error;
+
+use crate::streams::{self, say};
 
 /// The reason why a command failed.
 #[derive(Debug)]
@@ -26,11 +27,6 @@ pub enum Failure {
 /// Turns errors of a dataset into failures.
 pub fn at(url: &str) -> impl Fn(Error) -> Failure {
     move |error| Failure::Failed { place: place(url), error }
-}
-
-/// Prints a line to standard error; write errors are ignored.
-pub fn say(what: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "ncz: {what}");
 }
 
 /// Returns the name of a dataset for messages: a path as typed, a URL without user info and query.
@@ -82,7 +78,7 @@ fn message(place: &str, error: &Error) -> String {
 
 /// Returns whether the reader of standard output has gone. Other broken pipes are failures.
 pub fn is_unheard(error: &Error) -> bool {
-    crate::output::is_unheard() && is_broken_pipe(error)
+    streams::is_unheard() && is_broken_pipe(error)
 }
 
 fn is_broken_pipe(error: &Error) -> bool {

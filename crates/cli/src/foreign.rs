@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::copy::destination::is_ours;
+use crate::copy::resumable;
 
 /// Names of documents, of all versions.
 const DOCUMENTS: [&str; 11] = [
@@ -65,7 +65,7 @@ fn below(folder: &Path, array: Option<&Path>) -> io::Result<Option<PathBuf>> {
 fn is_known(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
         DOCUMENTS.contains(&name)
-            || is_ours(name)
+            || name == resumable::NAME
             || LEFT.iter().any(|prefix| name.starts_with(prefix))
             || is_partial(name)
     })

@@ -19,8 +19,8 @@
 //!
 //! Results go to standard output; everything else, the log included, to standard error. Exit codes: 0 done,
 //! 1 failed, 2 usage error, 130 interrupted. `diff` differs: 1 for a difference, 2 for a failure.
-// `args` has the list of commands, each command has a module with its arguments, and `failure` formats
-// errors.
+// `args` has the list of commands, and this file runs them. Each command has a module with its arguments; it
+// imports neither. Commands share `output`, `streams`, `failure`, `overlap` and `help`.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -37,6 +37,7 @@ mod failure;
 mod find;
 mod foreign;
 mod generate;
+mod help;
 mod hint;
 mod info;
 mod json_atts;
@@ -45,21 +46,24 @@ mod man;
 mod map;
 mod noop;
 mod output;
+mod overlap;
 mod plugins;
 mod remove;
 mod repack;
 mod source;
 mod stop;
 mod stored;
+mod streams;
 mod trace;
 mod validate;
 mod view;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use nczarr::Registry;
 
-use args::Command;
+use args::{Cli, Command};
 use failure::{Failure, at};
 
 /// Runs `ncz` with the command line of the process, and returns its exit code.
@@ -102,8 +106,8 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Validate(args) => return validate::run(args),
         Command::View(args) => view::run(args),
         Command::Map(command) => map::run(command),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
+        Command::Completions(args) => completions::run(args, Cli::command()),
+        Command::Man(args) => man::run(args, Cli::command()),
         Command::Dump(args) => dump::run(args),
         Command::Copy(args) => copy::run(args),
         Command::Gen(args) => generate::run(args),

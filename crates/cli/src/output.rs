@@ -6,13 +6,13 @@
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use nczarr::dispatch::Dataset;
 use nczarr_model::{Error, Result};
 use tempfile::NamedTempFile;
 
-use crate::copy::overlap;
+use crate::overlap;
+use crate::streams::{STANDARD, StandardOutput};
 
 /// Buffered output that knows its name.
 pub struct Output {
@@ -144,7 +144,7 @@ impl Output {
     /// Standard output.
     pub fn standard() -> Self {
         Self {
-            sink: BufWriter::with_capacity(1 << 16, Box::new(Standard(io::stdout().lock()))),
+            sink: BufWriter::with_capacity(1 << 16, Box::new(StandardOutput::lock())),
             file: None,
             made: None,
         }
@@ -214,38 +214,5 @@ impl Output {
     fn failed(&self, error: io::Error) -> Error {
         let name = self.file.as_ref().map_or_else(|| STANDARD.to_owned(), |file| file.display().to_string());
         Error::io(name, error)
-    }
-}
-
-/// The name of standard output in errors.
-const STANDARD: &str = "standard output";
-/// Whether the reader of standard output has gone.
-static UNHEARD: AtomicBool = AtomicBool::new(false);
-
-/// Returns whether the reader of standard output has gone, as after `head`. That is not a failure.
-pub fn is_unheard() -> bool {
-    UNHEARD.load(Ordering::Relaxed)
-}
-
-/// Standard output that notes when its reader has gone.
-struct Standard(io::StdoutLock<'static>);
-
-impl Standard {
-    fn noted<T>(outcome: io::Result<T>) -> io::Result<T> {
-        outcome.inspect_err(|error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                UNHEARD.store(true, Ordering::Relaxed);
-            }
-        })
-    }
-}
-
-impl Write for Standard {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Self::noted(self.0.write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Self::noted(self.0.flush())
     }
 }

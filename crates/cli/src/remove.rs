@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::failure::{Failure, at, place, say};
+use crate::failure::{Failure, at, place};
 use crate::foreign;
+use crate::streams::say;
 
 /// Arguments of `rm`.
 #[derive(Debug, clap::Args)]

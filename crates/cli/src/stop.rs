@@ -8,7 +8,7 @@ use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::failure::say;
+use crate::streams::say;
 
 /// The exit code of an interrupted command, by the shells' convention.
 pub const CODE: u8 = 130;

@@ -3,7 +3,7 @@
 use clap::ArgAction;
 
 use super::kind::Kind;
-use crate::args::OLD_TOOLS;
+use crate::help::OLD_TOOLS;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,7 +108,7 @@ pub struct CopyArgs {
     /// Memory limit for the data in transit, such as 256M [default: 128M and the needs of the threads]
     ///
     /// With less memory, a rechunking copy reads source chunks more often and uses fewer threads.
-    #[arg(long, value_name = "BYTES", value_parser = super::spec::size)]
+    #[arg(long, value_name = "BYTES", value_parser = super::byte_size::size)]
     pub memory: Option<u64>,
     /// Number of threads [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = jobs)]
@@ -163,10 +163,8 @@ fn jobs(text: &str) -> Result<usize, String> {
 impl CopyArgs {
     /// A copy without any flags.
     pub fn plain(source: &str, target: &str) -> Self {
-        use clap::Parser as _;
-        match crate::args::Cli::parse_from(["ncz", "copy", source, target]).command {
-            crate::args::Command::Copy(copy) => copy,
-            other => panic!("{other:?}"),
-        }
+        use clap::{Args as _, FromArgMatches as _};
+        let command = Self::augment_args(clap::Command::new("copy").disable_help_flag(true));
+        Self::from_arg_matches(&command.get_matches_from(["copy", source, target])).unwrap()
     }
 }

@@ -3,7 +3,7 @@
 
 use nczarr_model::{Chunking, Model, Result};
 
-use super::CopyArgs;
+use super::args::CopyArgs;
 use super::kind::Kind;
 use super::source_kind;
 use crate::find;

@@ -14,9 +14,10 @@ use nczarr_model::{
     UserType, Values, VarId,
 };
 
-use super::CopyError;
-use super::fit::NumberWidening;
+use super::defined::DefinedObjects;
+use super::error::CopyError;
 use super::loss_report::{self, LossReport};
+use super::max_length::BUILT_IN_MAX_LEN;
 use super::names::{GivenNames, GroupTarget, Namespace};
 use super::select::Selection;
 use super::spec::RequestedLayout;
@@ -28,59 +29,6 @@ const NO_DIMS: &str = "dimensions left out";
 const NO_TYPES: &str = "types left out";
 const FLAT: &str = "groups flattened, objects renamed to group_object";
 const RENAMED: &str = "names changed";
-
-/// The result of defining: by source id, the new object, or `None` if it was left out.
-pub struct DefinedObjects {
-    /// The model of the target.
-    pub made: Arc<Model>,
-    /// The variables.
-    pub vars: Vec<Option<NewVar>>,
-    /// The dimensions.
-    pub dims: Vec<Option<DimId>>,
-    /// The groups.
-    pub groups: Vec<GroupTarget>,
-    /// Group attributes with new names.
-    pub atts: HashMap<(GroupId, String), String>,
-    /// The objects that were left out or changed.
-    pub lost: LossReport,
-    /// The paths of attributes that were left out.
-    pub left: HashSet<String>,
-    types: Vec<Option<TypeId>>,
-}
-
-/// A variable of the target.
-pub struct NewVar {
-    pub id: VarId,
-    pub form: VariableForm,
-}
-
-/// How elements are converted.
-#[derive(Debug, Clone, PartialEq)]
-pub enum VariableForm {
-    /// Unchanged.
-    Same,
-    /// To another type.
-    Numbers(NumberWidening),
-    /// Strings become rows of `len` bytes.
-    Text { len: u64 },
-}
-
-impl DefinedObjects {
-    /// Returns the target's type for a type of the source; `None` if it was left out.
-    pub fn ty(&self, ty: NcType) -> Option<NcType> {
-        let NcType::User(id) = ty else { return Some(ty) };
-        self.types.get(id.index()).copied().flatten().map(NcType::User)
-    }
-
-    /// Converts values to the target's types.
-    pub fn values(&self, values: &Values) -> Option<Values> {
-        Some(match (values, self.ty(values.nc_type())?) {
-            (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes.clone()),
-            (Values::Packed(_, list), NcType::User(id)) => Values::Packed(id, list.clone()),
-            (values, _) => values.clone(),
-        })
-    }
-}
 
 /// The request: which objects to define, and how.
 pub struct DefineRequest<'a> {
@@ -325,7 +273,7 @@ impl Definer<'_> {
             self.to.model().snapshot().group(group)?.atts.get(&name).and_then(|values| values.scalar(0));
         let most = match said {
             Some(Scalar::Int(most)) => usize::try_from(most).unwrap_or(0),
-            _ => super::var::BUILT_IN_MAX_LEN,
+            _ => BUILT_IN_MAX_LEN,
         };
         if len <= most {
             return Ok(());

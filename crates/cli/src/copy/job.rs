@@ -8,15 +8,18 @@ use nczarr::File;
 use nczarr::dispatch::Dataset;
 use nczarr_model::{ErrorKind, Model, NcType, Result, VarId};
 
-use super::CopyArgs;
-use super::define::{self, DefineRequest, DefinedObjects};
+use super::args::CopyArgs;
+use super::define::{self, DefineRequest};
+use super::defined::DefinedObjects;
+use super::error::CopyError;
 use super::progress::Progress;
 use super::resumable::{CopyDraft, CopyFingerprint, KnownLosses};
 use super::select::Selection;
 use super::spec::RequestedLayout;
 use super::strings::StringStats;
-use super::{CopyError, data, fingerprint, loss_report, lossless_check, plan};
+use super::{compare, data, dry_run, fingerprint, lossless_check};
 use crate::failure::{self, Failure, at};
+use crate::streams::say;
 
 /// The failure of a strict copy.
 const TOO_MUCH: &str = "the target cannot hold everything; nothing was copied (--strict)";
@@ -46,7 +49,7 @@ impl CopyJob<'_> {
         let (exact, without) = (HashSet::new(), HashSet::new());
         let copied = define::all(from, to, &self.wanted(&exact, &without))?;
         let dry_run_plan =
-            plan::dry_run_plan(from, to, &copied, self.select, &self.progress).map_err(CopyError::Source);
+            dry_run::plan(from, to, &copied, self.select, &self.progress).map_err(CopyError::Source);
         target.close()?;
         dry_run_plan
     }
@@ -79,7 +82,7 @@ impl CopyJob<'_> {
             }
         };
         if let Some(goes_on) = goes_on {
-            failure::say(format_args!("{}: {goes_on}", failure::place(&args.target)));
+            say(format_args!("{}: {goes_on}", failure::place(&args.target)));
         }
         failure
     }
@@ -166,9 +169,8 @@ impl CopyJob<'_> {
     pub(super) fn loss_report(&self, copied: &DefinedObjects) -> Result<Vec<String>> {
         let copy = self.draft.open()?;
         let faults = self.source.faults()?;
-        let mut lost =
-            loss_report::between(&self.source.model(), &faults, &copy.model(), copied, self.select);
-        lost.extend(loss_report::json(self.source, &copy, copied)?);
+        let mut lost = compare::between(&self.source.model(), &faults, &copy.model(), copied, self.select);
+        lost.extend(compare::json(self.source, &copy, copied)?);
         copy.close()?;
         let skipped = self.progress.skipped();
         if !skipped.is_empty() {

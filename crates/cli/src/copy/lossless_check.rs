@@ -10,10 +10,10 @@ use nczarr::Registry;
 use nczarr_cdl::Blocks;
 use nczarr_model::{Error, ErrorKind, FilterSpec, Model, NcType, Result, Slab, VarId};
 
-use super::CopyError;
-use super::data::{BUDGET, STRING};
-use super::define::{DefinedObjects, VariableForm};
-use super::loss_report;
+use super::block::{BUDGET, STRING};
+use super::compare;
+use super::defined::{DefinedObjects, VariableForm};
+use super::error::CopyError;
 use super::spec::RequestedLayout;
 use crate::source::DatasetSource;
 
@@ -52,7 +52,7 @@ pub fn changed(
     let mut changed = HashSet::new();
     for id in suspects {
         let Some(new) = copied.vars.get(id.index()).and_then(Option::as_ref) else { continue };
-        let Some(new) = loss_report::there(copied, &there, new.id).filter(|_| new.form == VariableForm::Same)
+        let Some(new) = compare::there(copied, &there, new.id).filter(|_| new.form == VariableForm::Same)
         else {
             continue;
         };

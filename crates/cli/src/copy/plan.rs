@@ -1,23 +1,16 @@
-//! `--dry-run` and `--memory`: the blocks in which each variable is moved, and their cost.
+//! [`BlockPlan`]: the blocks in which a variable is moved, and their cost.
 
-use std::fmt::Write as _;
+use nczarr_model::{Model, VarId};
 
-use nczarr::dispatch::Dataset;
-use nczarr_model::{Model, NcType, Result, VarId};
-
-use super::data::{STRING, block};
-use super::define::DefinedObjects;
-use super::progress::Progress;
-use super::select::Selection;
-use super::stage;
-use crate::source::DatasetSource;
+use super::block::{STRING, block};
 
 /// The blocks of a variable.
 #[derive(Debug, PartialEq)]
 pub struct BlockPlan {
     /// Elements of a block along each dimension.
     pub block: Vec<u64>,
-    blocks: u64,
+    /// The number of blocks.
+    pub blocks: u64,
     /// Chunks of the source.
     pub chunks: u64,
     /// The number of chunk reads, one for each block that needs a chunk.
@@ -56,62 +49,6 @@ fn touched(len: u64, step: u64, chunk: u64) -> u64 {
     }
     let ends = len.div_ceil(step) - 1;
     len.div_ceil(chunk).saturating_add(ends - ends / (chunk / common))
-}
-
-/// Returns the plan of a copy, a line for each variable.
-///
-/// # Errors
-///
-/// Errors of the datasets' metadata.
-pub fn dry_run_plan(
-    from: &dyn Dataset,
-    to: &dyn Dataset,
-    copied: &DefinedObjects,
-    select: &Selection,
-    progress: &Progress<'_>,
-) -> Result<String> {
-    let model = from.model().snapshot();
-    let mut text = String::new();
-    let mut all = 0u64;
-    for (id, var) in model.vars() {
-        let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) else {
-            continue;
-        };
-        let shape = model.shape(id)?;
-        let item = match var.xtype {
-            NcType::String => STRING,
-            ty => DatasetSource::new(from).item_size(ty)? as u64,
-        };
-        let bytes = shape.iter().fold(item, |product, &len| product.saturating_mul(len));
-        all = all.saturating_add(bytes);
-        let chunks = (to.data(new.id)?.chunk_shape(), from.data(id)?.chunk_shape());
-        let path = model.var_path(id)?;
-        if shape.contains(&0) {
-            let _ = writeln!(text, "{path}: no data");
-            continue;
-        }
-        let moves = BlockPlan::of(&shape, chunks.0, chunks.1, item, progress.budget);
-        let staged = progress.stage.is_some() && stage::is_worth(&model, id, &moves)?;
-        let times = if staged { 1.0 } else { moves.reads as f64 / moves.chunks as f64 };
-        let stage = if staged { format!(", decoded to a stage of {bytes} bytes") } else { String::new() };
-        let _ = writeln!(
-            text,
-            "{path}: {bytes} bytes in {} blocks of {}; {} chunks, each read {times:.1} times{stage}",
-            moves.blocks,
-            joined(&moves.block),
-            moves.chunks,
-        );
-    }
-    let _ = writeln!(text, "{all} bytes in all");
-    Ok(text)
-}
-
-fn joined(lens: &[u64]) -> String {
-    if lens.is_empty() {
-        "1".to_owned()
-    } else {
-        lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
-    }
 }
 
 /// Returns the bytes of a variable's elements in memory.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use nczarr::dispatch::Dataset;
 
-use super::CopyError;
-use super::data::BUDGET;
+use super::block::BUDGET;
+use super::error::CopyError;
 use super::resumable::{CompletedBlocks, CopyDraft};
 use crate::stop;
 

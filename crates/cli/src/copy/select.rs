@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use nczarr::dispatch::Dataset;
 use nczarr_model::{Error, GroupId, Model, Result, Var, VarId};
 
-use super::CopyArgs;
+use super::args::CopyArgs;
 use crate::find;
 
 /// The selection; without flags, everything.

@@ -9,7 +9,7 @@ use std::path::Path;
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 use nczarr_model::Result;
 
-use super::CopyArgs;
+use super::args::CopyArgs;
 use super::kind::Kind;
 
 /// Returns the target with the kind of the source, or unchanged: a mode, another scheme or another ending

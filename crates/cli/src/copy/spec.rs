@@ -4,7 +4,8 @@ use nczarr::Registry;
 use nczarr::codec::FilterText;
 use nczarr_model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 
-use super::CopyArgs;
+use super::args::CopyArgs;
+use super::byte_size::bytes;
 use crate::failure::Failure;
 use crate::list::split_list;
 
@@ -225,28 +226,6 @@ pub fn length(text: &str) -> Result<u64, String> {
         Ok(len @ 1..) => Ok(len),
         _ => Err(format!("{text:?} is not a chunk length")),
     }
-}
-
-/// Parses a number of bytes in a flag, like [`bytes`].
-///
-/// # Errors
-///
-/// If it is not one.
-pub fn size(text: &str) -> Result<u64, String> {
-    bytes(text)
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| format!("{text:?} is not a number of bytes (such as 256M)"))
-}
-
-/// Parses a number of bytes: digits, with the suffix K, M or G in units of 1024.
-fn bytes(text: &str) -> Option<u64> {
-    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
-        Some(digits) => (digits, 10 * (1 + "KMG".find(&text[digits.len()..])? as u32)),
-        None => (text, 0),
-    };
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = plain.then(|| digits.parse::<u64>().ok())??;
-    number.checked_mul(1 << unit).filter(|&bytes| bytes > 0)
 }
 
 /// Returns the largest shard shape of whole chunks within `most` bytes. It grows evenly along all dimensions,

@@ -13,8 +13,8 @@ use nczarr::{CreateOptions, File};
 use nczarr_model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use tempfile::TempDir;
 
-use super::CopyError;
-use super::data::block;
+use super::block::block;
+use super::error::CopyError;
 use super::plan::BlockPlan;
 use super::tiles::Tiles;
 use crate::source::DatasetSource;

@@ -6,7 +6,7 @@ use nczarr::dispatch::Dataset;
 use nczarr_cdl::Blocks;
 use nczarr_model::{Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
 
-use super::data::{BUDGET, STRING};
+use super::block::{BUDGET, STRING};
 use super::select::Selection;
 use crate::source::DatasetSource;
 use crate::stored::{Stored, VarBox};

@@ -13,8 +13,8 @@ use nczarr_cdl::Options;
 use nczarr_model::name::escape;
 use nczarr_tests::unpack::unpack;
 
-use super::CopyArgs;
-use super::loss_report::says_more;
+use super::args::CopyArgs;
+use super::compare::says_more;
 use crate::dump::facts;
 use crate::failure::Failure;
 use crate::source::DatasetSource;
@@ -400,7 +400,7 @@ fn text(url: &str) -> Result<String, String> {
 fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
     let kind = Some(kind.parse().unwrap());
     let args = CopyArgs { clobber: true, kind, ..CopyArgs::plain(source, target) };
-    super::make(&args).map_err(|failure| match failure {
+    super::run::make(&args).map_err(|failure| match failure {
         Failure::Usage(what) | Failure::Interrupted(what) => what,
         Failure::Failed { place, error } => format!("{place}: {error:#}"),
     })

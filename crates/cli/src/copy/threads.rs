@@ -7,7 +7,7 @@ use nczarr::File;
 use nczarr::storage::threads;
 use nczarr_model::{Model, Result, VarId};
 
-use super::CopyArgs;
+use super::args::CopyArgs;
 use super::plan::bytes_of;
 use super::select::Selection;
 use super::spec::RequestedLayout;

@@ -10,25 +10,17 @@ use nczarr_model::{
     Values, Var, VarFill, VarId,
 };
 
-use super::CopyError;
-use super::data::BUDGET;
-use super::define::{Definer, NewVar, VariableForm, unless_refused};
+use super::block::BUDGET;
+use super::define::{Definer, unless_refused};
+use super::defined::{NewVar, VariableForm};
+use super::error::CopyError;
 use super::fit::{self, NumberWidening};
 use super::lossless_check;
+use super::max_length::{BUILT_IN_MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
 use super::names::Namespace;
 use super::strings::{self, StringStats};
 use crate::source::DatasetSource;
 use crate::stored::Stored;
-
-/// The attribute for the maximum string length of a variable with fixed-length storage.
-pub const MAX_LEN: &str = "_nczarr_maxstrlen";
-/// Keeps the value of that attribute from a netCDF-4 file, where it has no effect and strings may be longer;
-/// 0: there was none.
-pub const GIVEN_LEN: &str = "_nczarr_given_maxstrlen";
-/// The root attribute with the default for variables.
-pub const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
-/// The default length without either attribute.
-pub(super) const BUILT_IN_MAX_LEN: usize = 128;
 
 /// The value that stands for a missing attribute.
 static NOT_GIVEN: LazyLock<Values> = LazyLock::new(|| Values::Int(vec![0]));

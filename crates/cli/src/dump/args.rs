@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, ValueEnum};
 
-use crate::args::OLD_TOOLS;
+use crate::help::OLD_TOOLS;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,8 +2,8 @@
 
 use clap::ArgAction;
 
-use crate::args::OLD_TOOLS;
 use crate::copy::kind::Kind;
+use crate::help::OLD_TOOLS;
 
 const EXAMPLES: &str = "\
 Examples:

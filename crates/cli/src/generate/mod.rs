@@ -18,9 +18,9 @@ use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType
 
 use crate::copy::destination::{Destination, LeftoverPolicy};
 use crate::copy::kind::Kind;
-use crate::copy::overlap;
 use crate::exclusive;
 use crate::failure::{Failure, at};
+use crate::overlap;
 pub use args::GenArgs;
 
 /// Makes the dataset.

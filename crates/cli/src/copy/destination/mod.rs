@@ -52,11 +52,6 @@ fn keep(rights: &fs::Permissions, was_file: bool, made: &Path) {
     }
 }
 
-/// Returns whether an object of this name in a dataset belongs to a copy.
-pub fn is_ours(name: &str) -> bool {
-    name == NAME
-}
-
 /// The place where a copy is made.
 #[derive(Debug)]
 pub struct Destination {

@@ -10,6 +10,7 @@ mod copy_fingerprint;
 mod document_hold;
 mod process;
 mod record;
+mod source_check;
 mod state;
 mod store;
 

@@ -13,7 +13,8 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use super::document_hold;
 use super::record::{CopyRecord, NAME};
-use crate::copy::overlap;
+use super::source_check;
+use crate::overlap;
 
 /// The prefix of a record's temporary name; the owner's token follows.
 const NEW: &str = ".ncz-copy.new-";
@@ -163,7 +164,7 @@ pub fn replaced_map(
     refuse_running(before.as_deref().unwrap_or_default())?;
     let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
     put(&*map, None, none, &|there| there == before.as_deref())?;
-    let made = match overlap::shows(source, &*map, none) {
+    let made = match source_check::shows(source, &*map, none) {
         Ok(true) => Err(overlap::overlap(crate::failure::place(source), crate::failure::place(url))),
         Ok(false) => options.create_map(url),
         Err(error) => Err(error),

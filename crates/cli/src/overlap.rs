@@ -2,17 +2,15 @@
 //! data files of the source count too.
 //!
 //! Local places are compared with links resolved, remote ones by host and path in any form of URL. One bucket
-//! may still have several names, such as an address and a configured endpoint. So the record of a copy is put
-//! into the target before any deletion, and looked up in the source ([`shows`]).
+//! may still have several names, such as an address and a configured endpoint; a copy checks that by its
+//! record.
 
 use std::path::{Path, PathBuf};
 
-use nczarr::OpenOptions;
-use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Scheme;
 
-use super::resumable::{CopyRecord, NAME};
+use crate::failure;
 
 /// Checks that source and target are disjoint by their URLs. `further`: external data files of the source.
 ///
@@ -27,8 +25,7 @@ pub fn check(source: &str, target: &str, further: &[PathBuf]) -> Result<()> {
         && a.0 == b.0
         && (a.1.starts_with(&b.1) || b.1.starts_with(&a.1))
     {
-        let place = crate::failure::place;
-        return Err(overlap(place(source), place(target)));
+        return Err(overlap(failure::place(source), failure::place(target)));
     }
     Ok(())
 }
@@ -47,7 +44,7 @@ pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()
     match further.iter().find(|file| real(file).is_some_and(|file| file.starts_with(place))) {
         None => Ok(()),
         Some(file) => {
-            let source = crate::failure::place(source);
+            let source = failure::place(source);
             Err(ErrorKind::Inval
                 .context(format!("{} is one of the files that {source} is read from", file.display())))
         }
@@ -148,64 +145,6 @@ fn decoded(part: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Returns whether the dataset at `source` overlaps `target`. `record`: the record of the target, unique to
-/// it.
-///
-/// # Errors
-///
-/// Errors of the storage.
-pub fn shows(source: &str, target: &dyn ZMap, record: &CopyRecord) -> Result<bool> {
-    // A single object has no map; its URL was compared already.
-    let Ok(map) = OpenOptions::new().open_map(source) else { return Ok(false) };
-    let mut bytes = Vec::new();
-    let mut is_ours = |key: &Key| -> Result<bool> {
-        let found = match map.read(key, ByteRange::ALL, &mut bytes) {
-            // A server that does not allow listing answers so for missing keys.
-            Err(error) if error.kind() == ErrorKind::Auth => false,
-            found => found?,
-        };
-        Ok(found && CopyRecord::of(&bytes).is_ok_and(|found| found.owner == record.owner))
-    };
-    let name = Key::new(NAME)?;
-    if is_ours(&name)? {
-        return Ok(true);
-    }
-    if !map.caps().list {
-        return Ok(false);
-    }
-    let keys = match map.keys(&Key::root()) {
-        Ok(keys) => keys,
-        Err(error) if error.kind() == ErrorKind::Auth => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    for key in keys.iter().filter(|key| key.name() == NAME) {
-        if is_ours(key)? {
-            return Ok(true);
-        }
-    }
-    // Candidate folders of the target that contain every key of the source.
-    let there = target.keys(&Key::root())?;
-    let Some(first) = keys.iter().find(|key| key.name() != NAME) else { return Ok(false) };
-    let known: std::collections::HashSet<&str> = there.iter().map(Key::as_str).collect();
-    let ending = format!("/{first}");
-    for folder in there.iter().filter_map(|key| key.as_str().strip_suffix(&ending)) {
-        if !keys.iter().all(|key| known.contains(format!("{folder}/{key}").as_str())) {
-            continue;
-        }
-        let mark = Key::new(&format!("{folder}/{NAME}"))?;
-        if known.contains(mark.as_str()) {
-            continue;
-        }
-        target.write(&mark, &record.to_bytes())?;
-        let seen = is_ours(&name);
-        target.delete(&mark)?;
-        if seen? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 #[cfg(test)]
