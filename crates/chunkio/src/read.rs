@@ -73,10 +73,10 @@ fn run(
     let stream = out.capacity() >= STREAM;
     let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());
     let total = out.capacity();
-    let map = engine.map();
+    let caps = engine.map().caps();
     let came = &AtomicBool::new(false);
-    let ahead = stream && map.caps().remote;
-    let front = if map.caps().remote { ahead.then(|| Prefault::of_any(out)) } else { Prefault::of(out) };
+    let ahead = stream && caps.remote;
+    let front = if caps.remote { ahead.then(|| Prefault::of_any(out)) } else { Prefault::of(out) };
     let work = |board: &DisjointOutput<'_>| {
         let get = ChunkRead {
             engine,
@@ -87,7 +87,7 @@ fn run(
             fill_out_of_range,
             mem_item,
             total,
-            caps: map.caps(),
+            caps,
             keep: false,
             wanted,
             since: engine.cache.now(),
