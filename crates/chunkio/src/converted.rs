@@ -10,6 +10,8 @@ use std::sync::Arc;
 use nczarr_codec::{ExtensionType, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, Result};
 
+use crate::elements::count;
+
 static INFO: FilterInfo = FilterInfo::new("data type", "");
 
 /// A stage between the stored items of a data type and the elements of its netCDF type.
@@ -46,7 +48,7 @@ impl ConvertedElements {
     /// # Errors
     /// An error of the data type.
     pub(crate) fn as_stored(&self, elements: &[u8]) -> Result<(Vec<u8>, Result<()>)> {
-        let count = count(elements, self.held)?;
+        let count = count(elements, self.held, "these")?;
         let size = count.checked_mul(self.stored).ok_or(ErrorKind::NoMem)?;
         let (mut items, mut again) = (vec![0; size], vec![0; elements.len()]);
         let mut out = OutBuf::from_slice(&mut items);
@@ -125,14 +127,6 @@ pub fn save_item(data_type: &Arc<dyn ExtensionType>, element: &[u8]) -> Result<V
     Ok(item)
 }
 
-fn count(bytes: &[u8], size: usize) -> Result<usize> {
-    match bytes.len() {
-        len if len.is_multiple_of(size) => Ok(len / size),
-        len => Err(ErrorKind::Filter
-            .context(format!("{len} bytes are not a whole number of elements of {size} bytes"))),
-    }
-}
-
 fn check(out: &OutBuf<'_>, expected: usize) -> Result<()> {
     match out.filled().len() {
         found if found == expected => Ok(()),
@@ -162,7 +156,7 @@ impl Filter for ConvertedElements {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let count = count(src, self.held)?;
+        let count = count(src, self.held, "these")?;
         self.data_type.save(src, dst)?;
         check(dst, count.saturating_mul(self.stored))?;
         if self.reversed > 1 {
@@ -172,7 +166,7 @@ impl Filter for ConvertedElements {
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let expected = count(src, self.stored)?.saturating_mul(self.held);
+        let expected = count(src, self.stored, "stored")?.saturating_mul(self.held);
         if self.reversed > 1 {
             let mut items = src.to_vec();
             items.chunks_exact_mut(self.reversed).for_each(<[u8]>::reverse);

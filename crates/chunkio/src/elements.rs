@@ -208,14 +208,14 @@ impl PackedElements {
             }
         }
     }
+}
 
-    /// Returns the number of elements of `size` bytes.
-    fn count(bytes: &[u8], size: usize, what: &str) -> Result<usize> {
-        match bytes.len() {
-            len if len.is_multiple_of(size) => Ok(len / size),
-            len => Err(ErrorKind::Filter
-                .context(format!("{len} bytes are not a whole number of {what} elements of {size} bytes"))),
-        }
+/// Returns the number of elements of `size` bytes.
+pub(crate) fn count(bytes: &[u8], size: usize, what: &str) -> Result<usize> {
+    match bytes.len() {
+        len if len.is_multiple_of(size) => Ok(len / size),
+        len => Err(ErrorKind::Filter
+            .context(format!("{len} bytes are not a whole number of {what} elements of {size} bytes"))),
     }
 }
 
@@ -237,14 +237,14 @@ impl Filter for PackedElements {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let count = Self::count(src, self.held, "these")?;
+        let count = count(src, self.held, "these")?;
         let out = dst.put_zeros(count.saturating_mul(self.stored))?;
         self.each(count, |piece, stored, held| piece.save(&src[held], &mut out[stored]));
         Ok(())
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let count = Self::count(src, self.stored, "stored")?;
+        let count = count(src, self.stored, "stored")?;
         let out = dst.put_zeros(count.saturating_mul(self.held))?;
         self.each(count, |piece, stored, held| piece.load(&src[stored], &mut out[held]));
         Ok(())
