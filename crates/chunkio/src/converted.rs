@@ -12,6 +12,9 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::elements::count;
 
+/// Stored bytes whose order is changed at a time.
+const REVERSED: usize = 4 << 10;
+
 static INFO: FilterInfo = FilterInfo::new("data type", "");
 
 /// A stage between the stored items of a data type and the elements of its netCDF type.
@@ -40,6 +43,22 @@ impl ConvertedElements {
     /// Returns the sizes of an element as stored and in memory.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         (self.stored, self.held)
+    }
+
+    /// Loads items of the other byte order, a few at a time, so that no copy of a chunk is needed.
+    fn load_reversed(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let mut scratch = Vec::with_capacity(src.len().min(REVERSED.max(self.stored)));
+        for items in src.chunks((REVERSED / self.stored).max(1) * self.stored) {
+            scratch.clear();
+            scratch.extend_from_slice(items);
+            scratch.chunks_exact_mut(self.reversed).for_each(<[u8]>::reverse);
+            let expected = items.len() / self.stored * self.held;
+            let found = dst.fill_limited(expected, |out| self.data_type.load(&scratch, out))?;
+            if found != expected {
+                return Err(wrong_size(expected, found));
+            }
+        }
+        Ok(())
     }
 
     /// Returns elements as they will read after they were stored. An error of kind `NC_ERANGE` beside the
@@ -168,9 +187,7 @@ impl Filter for ConvertedElements {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let expected = count(src, self.stored, "stored")?.saturating_mul(self.held);
         if self.reversed > 1 {
-            let mut items = src.to_vec();
-            items.chunks_exact_mut(self.reversed).for_each(<[u8]>::reverse);
-            self.data_type.load(&items, dst)?;
+            self.load_reversed(src, dst)?;
         } else {
             self.data_type.load(src, dst)?;
         }

@@ -152,6 +152,22 @@ fn elements_of_a_data_type_read_as_they_will_from_storage() {
     assert_eq!(error.kind(), ErrorKind::Range);
 }
 
+#[test]
+fn large_chunks_of_a_data_type_read_in_either_byte_order() {
+    const LEN: u64 = 5001;
+    let numbers: Vec<i32> = (0..LEN as i32).map(|number| number * 3).collect();
+    for big_endian in [false, true] {
+        let map = Arc::new(Mem::new(ALL));
+        let mut setup = Setup::new(&map, &[LEN], &[LEN], NcType::Int);
+        setup.element = ElementLayout::Converted { ty: NcType::Int, data_type: Arc::new(Thirds), big_endian };
+        setup.fill = Some(Values::Int(vec![0]));
+        let array = setup.open();
+        put_ints(&array, &[0], &[LEN], &numbers).unwrap();
+        array.flush().unwrap();
+        assert_eq!(get_ints(&setup.open(), &[0], &[LEN]).unwrap(), numbers);
+    }
+}
+
 /// The upper halves of singles, as in the data type `bfloat16`.
 #[derive(Debug)]
 struct UpperHalves;
