@@ -105,19 +105,16 @@ impl DimOrder {
     /// Returns the order with the dimensions `axes`, slowest first. `None` unless each dimension occurs once.
     #[must_use]
     pub fn of(axes: &[usize]) -> Option<Self> {
+        if axes.iter().copied().eq(0..axes.len()) {
+            return Some(Self::C);
+        }
         let mut seen = vec![false; axes.len()];
         for &axis in axes {
             if std::mem::replace(seen.get_mut(axis)?, true) {
                 return None;
             }
         }
-        Some(if axes.is_sorted() {
-            Self::C
-        } else if axes.is_sorted_by(|a, b| a > b) {
-            Self::F
-        } else {
-            Self::Permuted(axes.into())
-        })
+        Some(if axes.is_sorted_by(|a, b| a > b) { Self::F } else { Self::Permuted(axes.into()) })
     }
 
     /// Returns the dimension at this position, counted from the slowest, in an array of `rank` dimensions.

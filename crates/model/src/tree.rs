@@ -443,6 +443,15 @@ impl Model {
         Ok(id)
     }
 
+    /// Adds a dimension that its group does not list: only its variables refer to it. The name may be empty.
+    ///
+    /// For a variable alone, whose dimensions nobody looks up.
+    pub fn add_unlisted_dim(&mut self, group: GroupId, name: String, len: u64, unlimited: bool) -> DimId {
+        let id = DimId(self.dims.len() as u32);
+        self.dims.push(Dim { name, group, unlimited, len: Arc::new(AtomicU64::new(len)) });
+        id
+    }
+
     /// Adds a variable to `var.group`, as `var.name`.
     ///
     /// # Errors

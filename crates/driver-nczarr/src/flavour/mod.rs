@@ -10,6 +10,7 @@ pub(crate) mod dim_refs;
 pub(crate) mod kind;
 pub(crate) mod nczarr_lists;
 
+mod data_only;
 mod nczarr;
 mod plain;
 
@@ -32,6 +33,14 @@ pub(crate) fn link(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBu
         DimNaming::References => nczarr::load(tree, reading),
         DimNaming::Attribute | DimNaming::None => plain::load(tree, reading),
     }
+}
+
+/// Gives a tree with one array the meaning that its data need: neither names of dimensions nor attributes.
+///
+/// # Errors
+/// As [`link`] of a plain store.
+pub(crate) fn link_data(tree: RawTree) -> Result<DatasetBuilder> {
+    data_only::load(tree)
 }
 
 /// Returns the text of `_NCProperties`.

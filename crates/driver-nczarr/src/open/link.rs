@@ -39,16 +39,14 @@ pub(super) fn dataset(
     } else if reading.naming != DimNaming::References && tree.is_empty_root() {
         return Err(tree::not_zarr().at(target));
     }
-    let linked = flavour::link(tree, reading);
-    let mut loaded = match scope {
-        ReadScope::Whole => linked?,
-        ReadScope::Variable(_) | ReadScope::Data(_) => {
-            match linked.ok().filter(|loaded| is_determined(loaded, reading.naming)) {
-                Some(loaded) => loaded,
-                None => return Ok(None),
-            }
+    let loaded = match scope {
+        ReadScope::Whole => Some(flavour::link(tree, reading)?),
+        ReadScope::Variable(_) => {
+            flavour::link(tree, reading).ok().filter(|loaded| is_determined(loaded, reading.naming))
         }
+        ReadScope::Data(_) => flavour::link_data(tree).ok(),
     };
+    let Some(mut loaded) = loaded else { return Ok(None) };
     loaded.faults.extend(reading.refused.faults(opening.mounted.for_opening()));
     assemble(loaded.into(), opening).map(Some)
 }

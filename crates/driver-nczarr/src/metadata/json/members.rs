@@ -14,12 +14,14 @@ use super::value::{Member, MemberStore, ObjectMembers, Value};
 /// The most members that are kept without an index.
 const MAX_UNINDEXED: usize = 16;
 
-/// The initial capacity: the usual number of members of an array document.
-const INITIAL_CAPACITY: usize = 10;
-
 impl<'t> ObjectMembers<'t> {
     pub(crate) const fn new() -> Self {
         Self(MemberStore::Few(Vec::new()))
+    }
+
+    /// Makes an empty object with room for this many members, or fewer.
+    pub(crate) fn with_capacity(members: usize) -> Self {
+        Self(MemberStore::Few(Vec::with_capacity(members.min(MAX_UNINDEXED))))
     }
 
     /// Returns the members in order.
@@ -67,12 +69,7 @@ impl<'t> ObjectMembers<'t> {
         match &mut self.0 {
             MemberStore::Few(few) => match few.iter().position(|member| member.0 == name) {
                 Some(place) => few[place].1 = value,
-                None if few.len() < MAX_UNINDEXED => {
-                    if few.capacity() == 0 {
-                        few.reserve_exact(INITIAL_CAPACITY);
-                    }
-                    few.push((name, value));
-                }
+                None if few.len() < MAX_UNINDEXED => few.push((name, value)),
                 None => {
                     let mut many: IndexMap<_, _, _> = std::mem::take(few).into_iter().collect();
                     many.insert(name, value);

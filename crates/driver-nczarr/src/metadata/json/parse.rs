@@ -13,6 +13,10 @@ const MAX_DEPTH: usize = 1000;
 /// Bytes of the document limit per allowed value. A value may take two bytes of text but takes some 60 bytes
 /// of memory.
 const BYTES_PER_VALUE: u64 = 128;
+/// The usual number of members of an array document.
+const USUAL_MEMBERS: usize = 10;
+/// The usual number of members of the objects in an array document.
+const USUAL_INNER_MEMBERS: usize = 2;
 
 /// Parses a document into a value that owns its text.
 ///
@@ -99,6 +103,8 @@ trait ValueSink<'t> {
     type Items: Default;
     type Members: Default;
 
+    /// Starts an object at this level of nesting.
+    fn start_object(depth: usize) -> Self::Members;
     fn leaf(value: Value<'t>) -> Self::Value;
     fn item(items: &mut Self::Items, value: Self::Value);
     fn member(members: &mut Self::Members, name: Cow<'t, str>, value: Self::Value);
@@ -113,6 +119,10 @@ impl<'t> ValueSink<'t> for TreeSink {
     type Value = Value<'t>;
     type Items = Vec<Value<'t>>;
     type Members = ObjectMembers<'t>;
+
+    fn start_object(depth: usize) -> ObjectMembers<'t> {
+        ObjectMembers::with_capacity(if depth == 0 { USUAL_MEMBERS } else { USUAL_INNER_MEMBERS })
+    }
 
     fn leaf(value: Value<'t>) -> Value<'t> {
         value
@@ -143,6 +153,7 @@ impl<'t> ValueSink<'t> for NullSink {
     type Items = ();
     type Members = ();
 
+    fn start_object(_: usize) {}
     fn leaf(_: Value<'t>) {}
     fn item((): &mut (), (): ()) {}
     fn member((): &mut (), _: Cow<'t, str>, (): ()) {}
@@ -198,7 +209,7 @@ impl<'t> JsonParser<'t> {
                         M::object(M::Members::default())
                     } else {
                         let name = self.name()?;
-                        open.push(OpenContainer::Object(M::Members::default(), name));
+                        open.push(OpenContainer::Object(M::start_object(open.len()), name));
                         continue;
                     }
                 }
@@ -298,26 +309,35 @@ impl<'t> JsonParser<'t> {
 
     /// Parses a string from its opening quote; borrows if it has no escapes.
     fn string(&mut self) -> Result<Cow<'t, str>> {
+        let text: &'t str = self.text;
+        let rest = &text[self.at + 1..];
+        match plain_len(rest.as_bytes()) {
+            Some(len) if rest.as_bytes()[len] == b'"' => {
+                self.at += len + 2;
+                Ok(Cow::Borrowed(&rest[..len]))
+            }
+            _ => self.escaped_string().map(Cow::Owned),
+        }
+    }
+
+    /// Parses a string with escapes from its opening quote.
+    #[cold]
+    fn escaped_string(&mut self) -> Result<String> {
         let start = self.at;
         self.at += 1;
-        let text: &'t str = self.text;
         let mut out = String::new();
         loop {
-            let rest = &text[self.at..];
+            let rest = &self.text[self.at..];
             let Some(plain) = plain_len(rest.as_bytes()) else {
                 self.at = start;
                 return Err(self.error("a closing quote of this string"));
             };
             self.at += plain + 1;
-            if rest.as_bytes()[plain] == b'"' {
-                if out.is_empty() {
-                    return Ok(Cow::Borrowed(&rest[..plain]));
-                }
-                out.push_str(&rest[..plain]);
-                return Ok(Cow::Owned(out));
-            }
             out.push_str(&rest[..plain]);
-            let Some(escape) = text[self.at..].chars().next() else { continue };
+            if rest.as_bytes()[plain] == b'"' {
+                return Ok(out);
+            }
+            let Some(escape) = self.text[self.at..].chars().next() else { continue };
             self.at += escape.len_utf8();
             out.push(match escape {
                 'n' => '\n',
