@@ -1,8 +1,8 @@
 //! [`Attribute`]: a name and typed values. [`IntoValues`]: conversions to values.
 
-use nczarr_model::{NcString, NcType, Values};
+use nczarr_model::{NcString, NcType, Result, Values};
 
-use crate::Number;
+use crate::{FromValues, Number};
 
 /// An attribute of a group or variable, as of the time of the request.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,26 @@ impl Attribute {
     /// ```
     pub fn into_values(self) -> Values {
         self.values
+    }
+
+    /// Converts the values to a type of Rust: a number, a vector of numbers, a `String` or a vector of those.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-get")?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// v.put_attribute("valid_range", [0i16, 300])?;
+    /// let range: Vec<f64> = v.attribute("valid_range").unwrap().get()?;
+    /// assert_eq!(range, [0.0, 300.0]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FromValues::from_values`].
+    pub fn get<T: FromValues>(&self) -> Result<T> {
+        T::from_values(&self.values).map_err(|error| error.at(format_args!("attribute {}", self.name)))
     }
 
     /// The text of a char attribute or of a single string; `None` if it is neither, or not UTF-8.

@@ -3,6 +3,11 @@
 //! `..` is everything; a tuple has one entry per dimension: an index, a range, an [`Extent::Strided`]. A
 //! [`Selection`] is the result for a given shape. [`Slab::check`] checks the bounds.
 
+#[cfg(feature = "ndarray")]
+mod slice_info;
+mod starts_and_counts;
+mod steps;
+
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use nczarr_model::{ErrorKind, Result, Slab};
@@ -26,6 +31,18 @@ pub enum Extent {
     },
     /// One index; the result lacks this dimension.
     Index(u64),
+    /// One index counted from the end, where 1 is the last; the result lacks this dimension.
+    IndexFromEnd(u64),
+    /// Every `stride`-th element from `start` up to `end`, exclusive. Negative positions count from the end
+    /// of the dimension.
+    Signed {
+        /// First index.
+        start: i64,
+        /// The index after the last; `None`: up to the end.
+        end: Option<i64>,
+        /// The step; 0 is an error when the extent is used.
+        stride: u64,
+    },
     /// Every `stride`-th element from `start` on.
     Strided {
         /// First index.
@@ -77,16 +94,33 @@ impl Extent {
     }
 
     /// Returns start, count and stride along a dimension of `len` elements.
-    fn along(self, len: u64) -> (u64, u64, u64) {
-        match self {
+    fn along(self, len: u64) -> Result<(u64, u64, u64)> {
+        let from_end = |back: u64| {
+            let outside = || {
+                let text = format!("index -{back} is before the start of a dimension of length {len}");
+                ErrorKind::InvalCoords.context(text)
+            };
+            len.checked_sub(back).ok_or_else(outside)
+        };
+        let position = |at: i64| match u64::try_from(at) {
+            Ok(at) => Ok(at),
+            Err(_) => from_end(at.unsigned_abs()),
+        };
+        let steps = |count: u64, stride: u64| count.div_ceil(stride.max(1));
+        Ok(match self {
             Self::From { start } => (start, len.saturating_sub(start), 1),
             Self::Range { start, end } => (start, end.saturating_sub(start), 1),
             Self::Index(index) => (index, 1, 1),
+            Self::IndexFromEnd(back) => (from_end(back)?, 1, 1),
+            Self::Signed { start, end, stride } => {
+                let (start, end) = (position(start)?, end.map_or(Ok(len), position)?);
+                (start, steps(end.saturating_sub(start), stride), stride)
+            }
             Self::Strided { start, count: Some(count), stride } => (start, count, stride),
             Self::Strided { start, count: None, stride } => {
-                (start, len.saturating_sub(start).div_ceil(stride.max(1)), stride)
+                (start, steps(len.saturating_sub(start), stride), stride)
             }
-        }
+        })
     }
 }
 
@@ -180,7 +214,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(usize, u64, u32, i32, i64);
+integers!(usize, u64, u32, u16, u8, isize, i64, i32, i16, i8);
 
 fn index<T: TryInto<u64> + Copy + std::fmt::Display>(number: T) -> Result<u64> {
     number.try_into().map_err(|_| ErrorKind::InvalCoords.context(format!("index {number} is negative")))
@@ -321,7 +355,7 @@ macro_rules! single_ranges {
 }
 
 single!(Extent);
-single_ranges!(usize, u64, u32, i32, i64);
+single_ranges!(usize, u64, u32, u16, u8, isize, i64, i32, i16, i8);
 
 macro_rules! tuples {
     ($($name:ident)*) => {
@@ -419,11 +453,11 @@ impl Selection {
     fn of(extents: &[Extent], shape: &[u64]) -> Result<Self> {
         let mut selection = Self::default();
         for (extent, &len) in extents.iter().zip(shape) {
-            let (first, number, step) = extent.along(len);
+            let (first, number, step) = extent.along(len)?;
             selection.start.push(first);
             selection.count.push(number);
             selection.stride.push(step);
-            selection.kept.push(!matches!(extent, Extent::Index(_)));
+            selection.kept.push(!matches!(extent, Extent::Index(_) | Extent::IndexFromEnd(_)));
         }
         if selection.stride.iter().all(|&step| step == 1) {
             selection.stride.clear();

@@ -44,6 +44,7 @@ mod compound;
 mod dimension;
 mod extent;
 mod file;
+mod from_values;
 mod group;
 #[cfg(all(
     any(doc, doctest),
@@ -71,6 +72,7 @@ pub use compound::{Compound, FieldValue};
 pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
+pub use from_values::FromValues;
 pub use group::Group;
 pub use nczarr_codec as codec;
 pub use nczarr_dispatch::{

@@ -3,13 +3,17 @@
 //! Hyperslabs are checked before memory is allocated. Conversion and range checks happen during the transfer,
 //! and `NC_ERANGE` is reported after it. No call needs a `mut` handle.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod records;
 mod unpack;
+
+use std::mem::MaybeUninit;
 
 use nczarr_dispatch::{MemMut, MemRef, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 use nczarr_nc_table::{NcDispatch, SelectedSlab};
-use nczarr_runtime::{Buffer, DimVec, Element, OutBuf};
+use nczarr_runtime::{Buffer, DimVec, Element, OutBuf, fill_vec};
 
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
@@ -60,7 +64,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`].
     pub fn get_values<T: Number>(&self, extents: impl Extents) -> Result<Vec<T>> {
-        Ok(self.part(extents)?.fetch::<T>(T::TYPE)?.into_vec())
+        self.part(extents)?.fetch_vec()
     }
 
     /// Reads one element.
@@ -119,6 +123,37 @@ impl Variable {
         let part = self.part(extents)?;
         part.expect(out.len())?;
         part.fill(T::TYPE, bytemuck::must_cast_slice_mut(out))
+    }
+
+    /// As [`Variable::get_into`], into memory that need not be initialised. Returns the same memory.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-uninit")?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["x"])?;
+    /// # v.put(&[1i16, 2, 3], ..)?;
+    /// let mut memory = Vec::with_capacity(3);
+    /// let values = v.get_uninit::<i16>(&mut memory.spare_capacity_mut()[..3], ..)?;
+    /// assert_eq!(values, [1, 2, 3]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::get_into`].
+    pub fn get_uninit<'m, T: Number>(
+        &self,
+        out: &'m mut [MaybeUninit<T>],
+        extents: impl Extents,
+    ) -> Result<&'m mut [T]> {
+        let part = self.part(extents)?;
+        part.expect(out.len())?;
+        let mut memory = OutBuf::for_numbers(out);
+        part.select()?.get(MemMut::Fixed { ty: T::TYPE, out: &mut memory })?;
+        memory.into_numbers().ok_or_else(|| {
+            ErrorKind::Internal.context(format!("{}: the result was not filled", part.access.path()))
+        })
     }
 
     /// Reads text, one byte per element.
@@ -322,6 +357,12 @@ impl Variable {
         }
         let selection = self.select_for_write(extents, values.len())?;
         self.write(&selection.slab(), data)
+    }
+
+    /// Writes as many numbers as the selection has elements.
+    #[cfg(feature = "ndarray")]
+    fn write_selection<T: Number>(&self, values: &[T], selection: &Selection) -> Result<()> {
+        self.write(&selection.slab(), MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) })
     }
 
     /// A fast path for a write of plain extents without preparation. `None`: nothing happened, and the
@@ -552,12 +593,24 @@ impl VariablePart<'_> {
     }
 
     fn fetch_selected<T: Element>(&self, selected: SelectedSlab<'_>, ty: NcType) -> Result<Buffer<T>> {
+        let len = self.check_fetch(&selected, ty, size_of::<T>())?;
+        Buffer::fill(len, |out| selected.get(MemMut::Fixed { ty, out }))
+            .map_err(|error| self.access.with_path(error))
+    }
+
+    /// Reads into a new vector.
+    pub(crate) fn fetch_vec<T: Number>(&self) -> Result<Vec<T>> {
+        let (selected, ty) = (self.select()?, T::TYPE);
+        let len = self.check_fetch(&selected, ty, size_of::<T>())?;
+        fill_vec(len, |out| selected.get(MemMut::Fixed { ty, out }))
+            .map_err(|error| self.access.with_path(error))
+    }
+
+    /// Checks everything that can be checked before memory is allocated. Returns the number of elements.
+    fn check_fetch(&self, selected: &SelectedSlab<'_>, ty: NcType, size: usize) -> Result<usize> {
         self.check_type(ty)?;
         selected.check_readable()?;
-        Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
-            selected.get(MemMut::Fixed { ty, out })
-        })
-        .map_err(|error| self.access.with_path(error))
+        Ok(self.bytes(size)? / size)
     }
 
     /// Checks the memory type before memory is allocated.

@@ -9,7 +9,7 @@ use nczarr_model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, 
 use nczarr_nc_table::{NcDispatch, VarAccess};
 
 use crate::file::OpenDataset;
-use crate::{Attribute, Dimension, Group, IntoValues};
+use crate::{Attribute, Dimension, FromValues, Group, IntoValues};
 
 /// A variable of an open dataset.
 pub struct Variable {
@@ -447,6 +447,26 @@ impl Variable {
     /// ```
     pub fn fill_value(&self) -> Option<Values> {
         self.ask(Var::fill_value)
+    }
+
+    /// Returns the value of unwritten elements as a type of Rust; `None` if it is undefined (no-fill).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-variable-get-fill")?;
+    /// # file.add_dimension("x", 3)?;
+    /// let v = file.add_variable::<i32>("v", &["x"])?;
+    /// v.set_fill(-1)?;
+    /// assert_eq!(v.get_fill::<f64>()?, Some(-1.0));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FromValues::from_values`].
+    pub fn get_fill<T: FromValues>(&self) -> Result<Option<T>> {
+        let value = self.fill_value().map(|value| T::from_values(&value)).transpose();
+        value.map_err(|error| error.at(format_args!("{}: fill value", self.full_name())))
     }
 
     /// The filters, in the order of encoding.

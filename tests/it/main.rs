@@ -1,5 +1,6 @@
 //! Tests across crates, through the facade, as an application uses it.
 
+mod arrays;
 mod bad_input;
 mod cast_codecs;
 mod classic;

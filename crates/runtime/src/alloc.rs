@@ -334,6 +334,17 @@ fn put_back(pool: usize, addr: usize, units: u32) {
     }
 }
 
+/// Requests huge pages for new memory of any alignment.
+pub(crate) fn advise_unaligned(memory: &mut [MaybeUninit<u8>]) {
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let before = start.align_offset(HUGE_PAGE);
+    if let Some(rest) = memory.len().checked_sub(before)
+        && let Some(start) = NonNull::new(start.wrapping_add(before))
+    {
+        advise(start, rest);
+    }
+}
+
 /// Requests huge pages for the part of the memory that can have them. Systems without them ignore it.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise(start: NonNull<u8>, bytes: usize) {

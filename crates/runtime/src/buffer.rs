@@ -6,10 +6,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use nczarr_model::{ErrorKind, Result};
 
+use crate::alloc::advise_unaligned;
 use crate::{Allocation, OutBuf};
 
 /// One of the ten number types: any bytes are a value. Sealed.
@@ -59,17 +61,7 @@ impl<T: Element> Buffer<T> {
     /// ```
     pub fn fill(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Self> {
         let mut buffer = Self::uninit(len)?;
-        let memory = buffer.memory.uninit_bytes();
-        let bytes = memory.len();
-        let start = memory.as_ptr().cast::<u8>();
-        let mut out = OutBuf::new(memory);
-        fill(&mut out)?;
-        // `fill` could have replaced the output by another one.
-        let filled = out.filled();
-        if filled.len() != bytes || !std::ptr::eq(filled.as_ptr(), start) {
-            return Err(ErrorKind::Internal
-                .context(format!("{} of {bytes} bytes of a result were written", filled.len())));
-        }
+        fill_all(buffer.memory.uninit_bytes(), fill)?;
         Ok(buffer)
     }
 
@@ -119,6 +111,49 @@ impl<T: Element> Buffer<T> {
     fn count(&self) -> usize {
         self.memory.len() / size_of::<T>()
     }
+}
+
+/// Returns a vector of `len` numbers; `fill` must write all of them. As [`Buffer::fill`], for callers that
+/// need a vector.
+///
+/// # Errors
+/// As [`Buffer::fill`].
+///
+/// # Examples
+/// ```
+/// let numbers: Vec<u16> = nczarr_runtime::fill_vec(2, |out| out.put(&[1, 1, 2, 2]))?;
+/// assert_eq!(numbers, [0x0101, 0x0202]);
+/// # Ok::<(), nczarr_model::Error>(())
+/// ```
+pub fn fill_vec<T: Element>(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<T>> {
+    let mut numbers = Vec::<T>::new();
+    numbers.try_reserve_exact(len).map_err(|error| {
+        ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>())).caused_by(error)
+    })?;
+    let memory = &mut numbers.spare_capacity_mut()[..len];
+    // SAFETY: the same memory as bytes; `MaybeUninit` needs no contents, and bytes no alignment.
+    let memory =
+        unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), std::mem::size_of_val(memory)) };
+    advise_unaligned(memory);
+    fill_all(memory, fill)?;
+    // SAFETY: `fill_all` has initialised `len` numbers, and any bytes are a value.
+    unsafe { numbers.set_len(len) };
+    Ok(numbers)
+}
+
+/// Lets `fill` write all of the memory.
+fn fill_all(memory: &mut [MaybeUninit<u8>], fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<()> {
+    let bytes = memory.len();
+    let start = memory.as_ptr().cast::<u8>();
+    let mut out = OutBuf::new(memory);
+    fill(&mut out)?;
+    // `fill` could have replaced the output by another one.
+    let filled = out.filled();
+    if filled.len() != bytes || !std::ptr::eq(filled.as_ptr(), start) {
+        return Err(ErrorKind::Internal
+            .context(format!("{} of {bytes} bytes of a result were written", filled.len())));
+    }
+    Ok(())
 }
 
 impl<T: Element> Deref for Buffer<T> {
@@ -192,6 +227,20 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Filter);
         let error = Buffer::<u64>::fill(1, |_| Err(ErrorKind::Io.context("no"))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
+    }
+
+    #[test]
+    fn a_vector_is_filled_like_a_buffer() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(8 * 1000).collect();
+        for len in [0, 1, 1000] {
+            let numbers = fill_vec::<u64>(len, |out| out.put(&bytes[..8 * len])).unwrap();
+            assert_eq!(*Buffer::<u64>::fill(len, |out| out.put(&bytes[..8 * len])).unwrap(), *numbers);
+        }
+        let large = fill_vec::<f32>(3 << 20, |out| out.put_zeros(12 << 20).map(drop)).unwrap();
+        assert!(large.len() == 3 << 20 && large.iter().all(|number| number.to_bits() == 0));
+        assert_eq!(fill_vec::<u64>(1, |out| out.put(&[1; 7])).unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(fill_vec::<u64>(1, |out| out.put(&[1; 9])).unwrap_err().kind(), ErrorKind::Filter);
+        assert_eq!(fill_vec::<u64>(usize::MAX / 4, |_| Ok(())).unwrap_err().kind(), ErrorKind::NoMem);
     }
 
     #[test]

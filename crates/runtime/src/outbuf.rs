@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 
 use nczarr_model::{ErrorKind, Result};
 
+use crate::Element;
+
 /// A write-only output of fixed capacity in bytes. The prefix written so far is initialised.
 pub struct OutBuf<'a> {
     start: *mut MaybeUninit<u8>,
@@ -28,6 +30,26 @@ impl<'a> OutBuf<'a> {
     pub fn new(memory: &'a mut [MaybeUninit<u8>]) -> Self {
         let (start, capacity) = (memory.as_mut_ptr(), memory.len());
         Self { start, capacity, filled: 0, owned: false, memory: PhantomData }
+    }
+
+    /// Returns an empty output over memory for numbers.
+    pub fn for_numbers<T: Element>(memory: &'a mut [MaybeUninit<T>]) -> Self {
+        let (start, capacity) = (memory.as_mut_ptr().cast(), size_of_val(memory));
+        Self { start, capacity, filled: 0, owned: false, memory: PhantomData }
+    }
+
+    /// Returns the memory as numbers; `None` if it is not full, or not made for numbers of this type.
+    pub fn into_numbers<T: Element>(self) -> Option<&'a mut [T]> {
+        let numbers = self.start.cast::<T>();
+        if self.filled != self.capacity
+            || !numbers.is_aligned()
+            || !self.capacity.is_multiple_of(size_of::<T>())
+        {
+            return None;
+        }
+        // SAFETY: all of the memory, which `self` borrows exclusively for `'a`, is initialised, aligned and
+        // a whole number of `T`, and any bytes are a value.
+        Some(unsafe { std::slice::from_raw_parts_mut(numbers, self.capacity / size_of::<T>()) })
     }
 
     /// Returns an empty output over initialised memory. Unwritten bytes may become zeros.

@@ -1,0 +1,84 @@
+//! Starts and counts, or starts, counts and strides, as netCDF's functions take them: `([0, 2], [1, 3])`.
+
+use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::DimVec;
+
+use super::{Extent, Extents};
+
+/// Returns one extent per dimension.
+fn extents(starts: &[u64], counts: &[u64], strides: Option<&[u64]>) -> Result<Option<DimVec<Extent>>> {
+    let rank = starts.len();
+    if counts.len() != rank || strides.is_some_and(|strides| strides.len() != rank) {
+        let (counts, strides) = (counts.len(), strides.map_or(rank, <[u64]>::len));
+        return Err(ErrorKind::Inval.context(format!(
+            "starts, counts and strides differ in length ({rank}, {counts} and {strides})"
+        )));
+    }
+    let stride = |dim: usize| strides.map_or(1, |strides| strides[dim]);
+    let of =
+        |dim: usize| Extent::Strided { start: starts[dim], count: Some(counts[dim]), stride: stride(dim) };
+    Ok(Some((0..rank).map(of).collect()))
+}
+
+fn wide(numbers: &[usize]) -> DimVec<u64> {
+    numbers.iter().map(|&number| number as u64).collect()
+}
+
+macro_rules! lists {
+    ($([$($generics:tt)*] $t:ty),* $(,)?) => {$(
+        impl<$($generics)*> Extents for ($t, $t) {
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
+                extents(&wide(&self.0[..]), &wide(&self.1[..]), None)
+            }
+        }
+
+        impl<$($generics)*> Extents for ($t, $t, $t) {
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
+                extents(&wide(&self.0[..]), &wide(&self.1[..]), Some(&wide(&self.2[..])))
+            }
+        }
+    )*};
+}
+
+lists!([const N: usize] [usize; N], [const N: usize] &[usize; N], [] &[usize], [] Vec<usize>);
+
+macro_rules! wide_lists {
+    ($([$($generics:tt)*] $t:ty),* $(,)?) => {$(
+        impl<$($generics)*> Extents for ($t, $t) {
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
+                extents(&self.0[..], &self.1[..], None)
+            }
+        }
+
+        impl<$($generics)*> Extents for ($t, $t, $t) {
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
+                extents(&self.0[..], &self.1[..], Some(&self.2[..]))
+            }
+        }
+    )*};
+}
+
+wide_lists!([const N: usize] [u64; N], [const N: usize] &[u64; N], [] &[u64], [] Vec<u64>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Selection;
+
+    #[test]
+    fn starts_and_counts_are_a_slab() {
+        let parts = |extents: Result<Selection>| {
+            let selection = extents.unwrap();
+            let slab = selection.slab();
+            (slab.start.to_vec(), slab.count.to_vec(), (0..2).map(|dim| slab.step(dim)).collect::<Vec<_>>())
+        };
+        let plain = (vec![0, 2], vec![1, 3], vec![1, 1]);
+        assert_eq!(parts(Selection::new(([0usize, 2], [1, 3]), &[4, 6])), plain);
+        assert_eq!(parts(Selection::new((&[0u64, 2][..], &[1, 3][..]), &[4, 6])), plain);
+        assert_eq!(parts(Selection::new((vec![0usize, 2], vec![1, 3]), &[4, 6])), plain);
+        let strided = (vec![0, 2], vec![2, 2], vec![3, 2]);
+        assert_eq!(parts(Selection::new(([0usize, 2], [2, 2], [3, 2]), &[4, 6])), strided);
+        let uneven = Selection::new((vec![0usize, 2], vec![1]), &[4, 6]);
+        assert_eq!(uneven.unwrap_err().kind(), ErrorKind::Inval);
+    }
+}
