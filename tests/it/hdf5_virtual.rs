@@ -197,7 +197,7 @@ fn what_cannot_be_is_an_error() {
         ("growing", ErrorKind::HdfErr, "perhaps they form a circle"),
         ("above", ErrorKind::Storage, "\"../virtual-0.h5\""),
         ("root", ErrorKind::Storage, "\"/etc/hostname\""),
-        ("beyond", ErrorKind::HdfErr, "dimension of length 5"),
+        ("beyond", ErrorKind::HdfErr, "dimensions of length [5]"),
         ("unlike", ErrorKind::BadType, "does not convert to type"),
         ("small", ErrorKind::Range, "int"),
         ("no_file", ErrorKind::NotNc, "virtual.txt"),
