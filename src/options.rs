@@ -615,8 +615,10 @@ impl CreateOptions {
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// use nczarr::storage::{Key, ZMapExt};
+    ///
     /// let map = nczarr::CreateOptions::new().create_map("memory://doc-create-map-new")?;
-    /// assert!(map.keys(&nczarr::storage::Key::root())?.is_empty());
+    /// assert!(map.keys(&Key::root())?.is_empty());
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```
