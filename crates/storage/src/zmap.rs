@@ -35,7 +35,7 @@ pub struct MapCaps {
     /// Reads return versions, and [`ZMap::write_if`] checks them: no update is lost between processes.
     pub conditional_write: bool,
     /// Tickets for parts of objects can ask for versions, at a cost that does not grow with the object. The
-    /// versions can be compared ([`Version::same`]). Also on read-only maps.
+    /// versions can be compared ([`Version::same`](crate::Version::same)). Also on read-only maps.
     pub versioned_parts: bool,
     /// Each operation is a network request.
     pub remote: bool,
