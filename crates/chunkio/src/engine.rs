@@ -358,11 +358,18 @@ impl<F: ElementKind> ArrayEngine<F> {
         if !able || !self.cache.with_chunk(index, has_holes).unwrap_or(false) {
             return Ok(false);
         }
-        match self.map().exists(&self.key(index)) {
-            Ok(true) => Ok(false),
-            Ok(false) => self.fill_absent(index),
-            Err(error) => Err(self.at_chunk(error, index)),
-        }
+        if self.is_stored(index)? { Ok(false) } else { self.fill_absent(index) }
+    }
+
+    /// Whether a chunk is stored. For a chunk in a shard this reads the index alone.
+    pub(crate) fn is_stored(&self, index: &ChunkIndex) -> Result<bool> {
+        let (map, key) = (self.map(), self.key(index));
+        let found = match &self.shards {
+            None => map.exists(&key),
+            // The length of a chunk in a shard would need its bytes.
+            Some(_) => map.read(&key, ByteRange::first(0), &mut Vec::new()),
+        };
+        found.map_err(|error| self.at_chunk(error, index))
     }
 
     /// Whether no chunk of a slab is stored or cached.
@@ -371,9 +378,7 @@ impl<F: ElementKind> ArrayEngine<F> {
         let mut part = ChunkPart::default();
         for number in 0..projection.total {
             projection.part(number, &mut part);
-            let index = &part.index;
-            let exists = || self.map().exists(&self.key(index)).map_err(|error| self.at_chunk(error, index));
-            if self.cache.with_chunk(index, |_| ()).is_some() || exists()? {
+            if self.cache.with_chunk(&part.index, |_| ()).is_some() || self.is_stored(&part.index)? {
                 return Ok(false);
             }
         }

@@ -2,7 +2,6 @@
 
 use nczarr_dispatch::StoredChunks;
 use nczarr_model::Result;
-use nczarr_storage::ZMapExt;
 
 use crate::engine::{ArrayEngine, ElementKind};
 use crate::grid::ChunkIndex;
@@ -38,7 +37,7 @@ impl<F: ElementKind> ArrayEngine<F> {
         };
         for shard in &objects {
             for inner in ShardChunks::of(shard, &shards.counts) {
-                if self.map().exists(&self.key(&inner)).map_err(|error| self.at_chunk(error, &inner))? {
+                if self.is_stored(&inner)? {
                     take(&inner);
                 }
             }

@@ -1,12 +1,14 @@
 //! `is_absent` is true exactly for elements that were never written.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::ElementLayout;
 use nczarr_dispatch::{MemRef, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Slab};
 
 use crate::map::{ALL, Mem};
+use crate::shards::plain;
 use crate::support::{Setup, get_ints, put_ints};
 
 #[test]
@@ -42,4 +44,22 @@ fn only_chunks_that_are_nowhere_are_absent() {
         !text.is_absent(&text.check_read(&Slab::new(&[1], &[1])).unwrap()).unwrap()
             && text.is_absent(&text.check_read(&Slab::new(&[2], &[2])).unwrap()).unwrap()
     );
+}
+
+#[test]
+fn chunks_in_shards_are_not_read_to_find_them() {
+    let map = Arc::new(Mem::new(ALL));
+    let mut setup = Setup::new(&map, &[4096], &[1024], NcType::Int);
+    setup.shards = vec![plain(&[4], false)];
+    let array = setup.open();
+    put_ints(&array, &[1024], &[1024], &[7; 1024]).unwrap();
+    array.flush().unwrap();
+    let array = setup.open();
+    let absent = |start: u64, count: u64| {
+        array.is_absent(&array.check_read(&Slab::new(&[start], &[count])).unwrap()).unwrap()
+    };
+    map.read_bytes.store(0, SeqCst);
+    assert!(absent(0, 1024) && !absent(1024, 1024) && absent(2048, 2048) && !absent(0, 4096));
+    // Indexes of 64 bytes, and not the chunk of 4096.
+    assert!(map.read_bytes.load(SeqCst) < 1024, "{} bytes were read", map.read_bytes.load(SeqCst));
 }
