@@ -45,18 +45,10 @@ impl ReadOptions {
         Self { range: ByteRange::ALL, versioned: false }
     }
 
-    /// Sets `range`.
-    #[must_use]
-    pub const fn range(mut self, range: ByteRange) -> Self {
-        self.range = range;
-        self
-    }
-
-    /// Sets `versioned`.
-    #[must_use]
-    pub const fn versioned(mut self, versioned: bool) -> Self {
-        self.versioned = versioned;
-        self
+    nczarr_runtime::setters! {
+        const
+        range: ByteRange,
+        versioned: bool,
     }
 }
 

@@ -50,17 +50,6 @@ pub struct MapCaps {
     pub max_segment: Option<usize>,
 }
 
-macro_rules! caps_setters {
-    ($($name:ident: $value:ty,)*) => {$(
-        #[doc = concat!("Sets `", stringify!($name), "`.")]
-        #[must_use]
-        pub const fn $name(mut self, $name: $value) -> Self {
-            self.$name = $name;
-            self
-        }
-    )*};
-}
-
 impl MapCaps {
     /// No capability, and no limit.
     pub const fn new() -> Self {
@@ -79,7 +68,8 @@ impl MapCaps {
         }
     }
 
-    caps_setters! {
+    nczarr_runtime::setters! {
+        const
         write: bool,
         overwrite: bool,
         delete: bool,

@@ -6,7 +6,6 @@
 
 mod dirs;
 
-use nczarr_storage::{ListMode, ObjectInfo, ReadOptions};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::{
-    ByteRange, Durability, Key, MapCaps, MapOptions, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+    ByteRange, Durability, Key, ListMode, MapCaps, MapOptions, ObjectInfo, Precondition, ReadOptions,
+    UpdateFn, Version, WriteOutcome, ZMap,
 };
 
 use crate::names::{self, LOCK};
