@@ -6,43 +6,34 @@ use nczarr_runtime::DimVec;
 use super::{Extent, Extents};
 
 /// Returns one extent per dimension.
-fn extents(starts: &[u64], counts: &[u64], strides: Option<&[u64]>) -> Result<Option<DimVec<Extent>>> {
+fn extents<T: Copy + TryInto<u64>>(
+    starts: &[T],
+    counts: &[T],
+    strides: Option<&[T]>,
+) -> Result<Option<DimVec<Extent>>> {
     let rank = starts.len();
     if counts.len() != rank || strides.is_some_and(|strides| strides.len() != rank) {
-        let (counts, strides) = (counts.len(), strides.map_or(rank, <[u64]>::len));
+        let (counts, strides) = (counts.len(), strides.map_or(rank, <[T]>::len));
         return Err(ErrorKind::Inval.context(format!(
             "starts, counts and strides differ in length ({rank}, {counts} and {strides})"
         )));
     }
-    let stride = |dim: usize| strides.map_or(1, |strides| strides[dim]);
-    let of =
-        |dim: usize| Extent::Strided { start: starts[dim], count: Some(counts[dim]), stride: stride(dim) };
-    Ok(Some((0..rank).map(of).collect()))
-}
-
-fn wide(numbers: &[usize]) -> DimVec<u64> {
-    numbers.iter().map(|&number| number as u64).collect()
+    let wide = |number: T| {
+        number
+            .try_into()
+            .map_err(|_| ErrorKind::InvalCoords.context("a start, count or stride exceeds 64 bits"))
+    };
+    let extent = |dim: usize| {
+        Ok(Extent::Strided {
+            start: wide(starts[dim])?,
+            count: Some(wide(counts[dim])?),
+            stride: strides.map_or(Ok(1), |strides| wide(strides[dim]))?,
+        })
+    };
+    (0..rank).map(extent).collect::<Result<_>>().map(Some)
 }
 
 macro_rules! lists {
-    ($([$($generics:tt)*] $t:ty),* $(,)?) => {$(
-        impl<$($generics)*> Extents for ($t, $t) {
-            fn extents(self) -> Result<Option<DimVec<Extent>>> {
-                extents(&wide(&self.0[..]), &wide(&self.1[..]), None)
-            }
-        }
-
-        impl<$($generics)*> Extents for ($t, $t, $t) {
-            fn extents(self) -> Result<Option<DimVec<Extent>>> {
-                extents(&wide(&self.0[..]), &wide(&self.1[..]), Some(&wide(&self.2[..])))
-            }
-        }
-    )*};
-}
-
-lists!([const N: usize] [usize; N], [const N: usize] &[usize; N], [] &[usize], [] Vec<usize>);
-
-macro_rules! wide_lists {
     ($([$($generics:tt)*] $t:ty),* $(,)?) => {$(
         impl<$($generics)*> Extents for ($t, $t) {
             fn extents(self) -> Result<Option<DimVec<Extent>>> {
@@ -58,7 +49,8 @@ macro_rules! wide_lists {
     )*};
 }
 
-wide_lists!([const N: usize] [u64; N], [const N: usize] &[u64; N], [] &[u64], [] Vec<u64>);
+lists!([const N: usize] [usize; N], [const N: usize] &[usize; N], [] &[usize], [] Vec<usize>);
+lists!([const N: usize] [u64; N], [const N: usize] &[u64; N], [] &[u64], [] Vec<u64>);
 
 #[cfg(test)]
 mod tests {

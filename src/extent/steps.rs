@@ -19,7 +19,7 @@ macro_rules! stepped {
     ($($t:ty),*) => {$(
         impl IntoExtent for StepBy<Range<$t>> {
             fn into_extent(mut self) -> Result<Extent> {
-                let count = self.clone().count() as u64;
+                let count = self.size_hint().0 as u64;
                 let mut next = || self.next().map(index).transpose();
                 Ok(strided(next()?, next()?, Some(count)))
             }
@@ -27,7 +27,7 @@ macro_rules! stepped {
 
         impl IntoExtent for StepBy<RangeInclusive<$t>> {
             fn into_extent(mut self) -> Result<Extent> {
-                let count = self.clone().count() as u64;
+                let count = self.size_hint().0 as u64;
                 let mut next = || self.next().map(index).transpose();
                 Ok(strided(next()?, next()?, Some(count)))
             }
@@ -77,5 +77,8 @@ mod tests {
             assert_eq!(selected((start..).step_by(step), 10), open, "{start}.. by {step}");
         }
         assert!((-3i32..3).step_by(2).into_extent().is_err());
+        // The count is computed, not counted.
+        let most = Extent::Strided { start: 0, count: Some(u64::MAX), stride: 1 };
+        assert_eq!((0..u64::MAX).step_by(1).into_extent().unwrap(), most);
     }
 }

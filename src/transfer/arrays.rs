@@ -60,8 +60,9 @@ impl Variable {
         extents: impl Extents,
     ) -> Result<()> {
         let part = self.part(extents)?;
-        part.select()?;
-        self.expect_shape(out.shape(), &part.selection.shape())?;
+        // An error about the bounds has precedence.
+        self.expect_shape(out.shape(), &part.selection.shape())
+            .or_else(|error| part.select().and(Err(error)))?;
         if let Some(memory) = out.as_slice_mut() {
             return part.fill(T::TYPE, bytemuck::must_cast_slice_mut(memory));
         }
