@@ -518,8 +518,10 @@ impl Group {
         stored: &StoredType,
     ) -> Result<Variable> {
         let dims = self.dimension_ids(name, dims)?;
-        let made =
-            self.open.change(|dataset| dataset.def_var_as_stored(self.id, name, xtype, &dims, stored))?;
+        let made = self.open.change(|dataset| match dataset.json_metadata() {
+            Some(json) => json.def_var(self.id, name, xtype, &dims, stored),
+            None => Ok(None),
+        })?;
         let refused = || {
             let (ty, stored) = (xtype.name(), &stored.data_type);
             ErrorKind::BadType

@@ -56,6 +56,62 @@ fn the_contract_for_maps_is_small() {
     assert!((20..=MOST_STORAGE_NAMES).contains(&names.len()), "{} names: {names:?}", names.len());
 }
 
+/// The largest contract for plugins: methods without a default, and all methods.
+const MOST_REQUIRED: usize = 8;
+const MOST_METHODS: usize = 14;
+
+/// Traits with a blanket implementation: no plugin implements them.
+const FOR_CALLERS: &[&str] = &["ZMapExt"];
+
+#[test]
+fn contracts_are_small() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut contracts = Vec::new();
+    for folder in ["crates/storage/src", "crates/codec/src", "crates/dispatch/src"] {
+        let mut files = Vec::new();
+        sources(&root.join(folder), &mut files);
+        files.iter().for_each(|file| contracts.extend(methods_of_traits(&fs::read_to_string(file).unwrap())));
+    }
+    for known in ["ZMap", "MapFactory", "Filter", "Driver", "Dataset", "Editor", "VarData"] {
+        assert!(contracts.iter().any(|(name, ..)| name == known), "{known} was not found: {contracts:?}");
+    }
+    for (name, required, all) in contracts.iter().filter(|(name, ..)| !FOR_CALLERS.contains(&name.as_str())) {
+        assert!(
+            *required <= MOST_REQUIRED && *all <= MOST_METHODS,
+            "{name}: {required} of {all} methods required"
+        );
+    }
+}
+
+/// The public traits of a text, with the number of required methods and of all methods.
+fn methods_of_traits(text: &str) -> Vec<(String, usize, usize)> {
+    let mut traits: Vec<(String, usize, usize)> = Vec::new();
+    let (mut inside, mut in_signature) = (false, false);
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("pub trait ") {
+            let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            traits.push((rest[..end].to_owned(), 0, 0));
+            inside = true;
+        } else if line == "}" {
+            inside = false;
+        } else if inside && line.starts_with("    fn ") {
+            traits.last_mut().unwrap().2 += 1;
+            in_signature = true;
+        }
+        if in_signature && line.ends_with([';', '{', '}']) {
+            traits.last_mut().unwrap().1 += usize::from(line.ends_with(';'));
+            in_signature = false;
+        }
+    }
+    traits
+}
+
+#[test]
+fn methods_are_counted() {
+    let text = "pub trait A: B {\n    fn a(\n        &self,\n    ) -> u8;\n    fn b(&self) {\n        let x = 1;\n    }\n    fn c(&self) {}\n}\npub trait D {}\n";
+    assert_eq!(methods_of_traits(text), [("A".to_owned(), 1, 3), ("D".to_owned(), 0, 0)]);
+}
+
 /// The names that the root of a crate exports: public modules, and the imports that it passes on.
 fn root_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();

@@ -1,6 +1,6 @@
 //! The contract for drivers of formats, and the registry that finds drivers, maps and codecs.
 //!
-//! * [`Driver`], [`Dataset`], [`VarData`]: one format.
+//! * [`Driver`], [`Dataset`], [`VarData`]: one format. [`Editor`]: its changes.
 //! * [`Registry`]: the available plugins by name. [`open`](Registry::open) and [`create`](Registry::create)
 //!   choose among them.
 //!
@@ -11,11 +11,14 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod cache_config;
 mod choose;
 mod dataset;
 mod driver;
+mod editor;
 mod fault;
 mod forbidden_is_absent;
+mod json_metadata;
 mod linear;
 mod memory;
 mod options;
@@ -25,13 +28,17 @@ pub mod settings;
 pub mod single_file;
 mod stored_chunks;
 pub mod trace;
+mod var_data;
 
 pub use audit::Audit;
+pub use cache_config::CacheConfig;
 pub use choose::{Explanation, ProbeStep, no_dataset_error};
-pub use dataset::{CacheConfig, Dataset, DatasetInfo, HeaderPadding, StoredType, VarData};
+pub use dataset::{Dataset, DatasetInfo};
 pub use driver::{CreateRequest, Driver, DriverInfo, Format, FormatX, MountedMap, OpenRequest, OpenScope};
+pub use editor::{Editor, HeaderPadding};
 pub use fault::{Fault, FaultKind};
 pub use inventory;
+pub use json_metadata::{JsonMetadata, StoredType};
 pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use nczarr_model::convert::Linear;
@@ -42,3 +49,4 @@ pub use options::{ForbiddenKeys, MissingChunks, Options, Progress};
 pub use persist_target::PersistTarget;
 pub use registry::{DriverPlugin, KnownPlugin, Origin, PluginDescription, PluginKind, PluginTable, Registry};
 pub use stored_chunks::StoredChunks;
+pub use var_data::VarData;

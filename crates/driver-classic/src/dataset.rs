@@ -6,7 +6,9 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{Dataset, DatasetInfo, HeaderPadding, PersistTarget, Registry, VarData, single_file};
+use nczarr_dispatch::{
+    Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData, single_file,
+};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::committed::CommittedHeader;
@@ -99,40 +101,8 @@ impl Dataset for ClassicDataset {
         Ok(var)
     }
 
-    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.shared.check_open()?;
-        self.check(edit)
-    }
-
-    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
-        self.admit(edit)?;
-        // In data mode only edits without more space arrive here, and data mode remains.
-        if self.shared.model.is_defining() {
-            self.shared.model.define(edit)
-        } else {
-            self.shared.model.apply(edit)
-        }
-    }
-
-    fn commit(&self) -> Result<()> {
-        self.commit_padded(HeaderPadding::default())
-    }
-
-    fn commit_padded(&self, spacing: HeaderPadding) -> Result<()> {
-        if !self.shared.writable {
-            return self.shared.check_open();
-        }
-        let mut committed = self.lock_committed();
-        // Checked under the lock: closing writes the rest, and releases the file.
-        self.shared.check_open()?;
-        self.write_header(spacing, &mut committed)
-    }
-
-    fn header_padding(&self) -> HeaderPadding {
-        let current = self.shared.numbered().1;
-        // Free space beyond the end of the file does not count.
-        current.store.size().map_or_else(|_| HeaderPadding::default(), |size| current.layout.spacing(size))
+    fn editor(&self) -> Result<&dyn Editor> {
+        Ok(self)
     }
 
     fn sync(&self) -> Result<()> {
@@ -180,5 +150,39 @@ impl Dataset for ClassicDataset {
             }
             None => current.store.image(),
         }
+    }
+}
+
+impl Editor for ClassicDataset {
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        self.shared.check_open()?;
+        self.check(edit)
+    }
+
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        self.admit(edit)?;
+        // In data mode only edits without more space arrive here, and data mode remains.
+        if self.shared.model.is_defining() {
+            self.shared.model.define(edit)
+        } else {
+            self.shared.model.apply(edit)
+        }
+    }
+
+    fn commit(&self, padding: HeaderPadding) -> Result<()> {
+        if !self.shared.writable {
+            return self.shared.check_open();
+        }
+        let mut committed = self.lock_committed();
+        // Checked under the lock: closing writes the rest, and releases the file.
+        self.shared.check_open()?;
+        self.write_header(padding, &mut committed)
+    }
+
+    fn header_padding(&self) -> HeaderPadding {
+        let current = self.shared.numbered().1;
+        // Free space beyond the end of the file does not count.
+        current.store.size().map_or_else(|_| HeaderPadding::default(), |size| current.layout.spacing(size))
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -
 }
 
 fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
-    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit_padded(spacing))?;
+    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.editor()?.commit(spacing))?;
     dataset.model().end();
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(crate) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
 
 pub(crate) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
     let edit = Edit::SetFill { mode };
-    dataset.admit(&edit)?;
+    dataset.editor()?.admit(&edit)?;
     let old = dataset.model().snapshot().fill_mode;
     dataset.model().apply(&edit)?;
     Ok(old)
@@ -65,7 +65,7 @@ pub(crate) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<
             // afterwards.
             dataset.model().snapshot().check_rename(edit)?;
         }
-        dataset.apply(edit)
+        dataset.editor()?.apply(edit)
     })
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn edit_att<D: Dataset + ?Sized>(
 ) -> Result<()> {
     trace::timed("put_att", &|| dataset.info().driver.to_owned(), || {
         check_mode(dataset, &Edit::PutAtt { group, var, name, values })?;
-        dataset.apply_att(group, var, name, values)
+        dataset.editor()?.apply_att(group, var, name, values)
     })
 }
 

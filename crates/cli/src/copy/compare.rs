@@ -60,7 +60,7 @@ pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Optio
                        path: String|
      -> Result<()> {
         let Some(left) = json_atts::plain(source, from.0, from.1)? else { return Ok(()) };
-        let Some(right) = copy.dataset().attributes_json(to.0, to.1)? else { return Ok(()) };
+        let Some(right) = json_atts::stored(&**copy.dataset(), to.0, to.1)? else { return Ok(()) };
         let shown = match from.1 {
             Some(id) => &here.var(id)?.atts,
             None => &here.group(from.0)?.atts,

@@ -110,7 +110,7 @@ pub fn all(
     }
     if to.model().is_defining() {
         // Keep the room that the writer reserved for later additions.
-        let room = from.header_padding();
+        let room = from.editor().map(|editor| editor.header_padding()).unwrap_or_default();
         to._enddef(room.h_minfree, room.v_align, room.v_minfree, room.r_align)?;
     }
     work.copied.made = to.model().snapshot();

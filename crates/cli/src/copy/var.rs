@@ -19,6 +19,7 @@ use super::lossless_check;
 use super::max_length::{BUILT_IN_MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
 use super::names::Namespace;
 use super::strings::{self, StringStats};
+use crate::json_atts;
 use crate::source::DatasetSource;
 use crate::stored::Stored;
 
@@ -46,7 +47,7 @@ impl Definer<'_> {
     ///
     /// Errors of writing.
     pub fn group_atts(&mut self, id: GroupId, atts: &nczarr_model::Att) -> Result<()> {
-        let json = self.from.attributes_json(id, None)?;
+        let json = json_atts::stored(self.from, id, None)?;
         for (name, values) in atts {
             let (group, new) = self.name(Namespace::Atts, id, name)?;
             let path = format!("{}:{name}", self.path(id, ""));
@@ -66,8 +67,8 @@ impl Definer<'_> {
             Some(id) => model.var(id)?.atts.contains_key(name),
             None => model.group(group)?.atts.contains_key(name),
         };
-        match json {
-            Some(json) if there => self.to.set_attribute_json(group, var, name, json),
+        match (json, self.to.json_metadata()) {
+            (Some(json), Some(to)) if there => to.set_attribute(group, var, name, json),
             _ => Ok(()),
         }
     }
@@ -158,9 +159,12 @@ impl Definer<'_> {
         }
         let dims = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>();
         let (Some(dims), Some(xtype)) = (dims, self.copied.ty(var.xtype)) else { return Ok(None) };
-        let Some(stored) = self.from.stored_type(id)? else { return Ok(None) };
+        let (Some(from), Some(to)) = (self.from.json_metadata(), self.to.json_metadata()) else {
+            return Ok(None);
+        };
+        let Some(stored) = from.stored_type(id)? else { return Ok(None) };
         // Defining it in another form reports the refusal.
-        let made = unless_refused(self.to.def_var_as_stored(group, name, xtype, &dims, &stored))?;
+        let made = unless_refused(to.def_var(group, name, xtype, &dims, &stored))?;
         Ok(made.ok().flatten())
     }
 
@@ -200,7 +204,7 @@ impl Definer<'_> {
         let Some(xtype) = self.copied.ty(var.xtype) else {
             return Ok(Err(ErrorKind::BadTypId.context("its type was left out")));
         };
-        let admits = |xtype| self.to.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
+        let admits = |xtype| self.to.editor()?.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
         let cut = match self.is_cut(id, var) {
             Err(error) if self.wanted.select.skips => return Ok(Err(error)),
             cut => cut.map_err(CopyError::Source)?,
@@ -291,9 +295,8 @@ impl Definer<'_> {
 
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
         // A target with unlimited strings gets the original value back.
-        let json = self
-            .from
-            .attributes_json(var.group, self.source.group(var.group)?.vars.get(&var.name).copied())?;
+        let id = self.source.group(var.group)?.vars.get(&var.name).copied();
+        let json = json_atts::stored(self.from, var.group, id)?;
         let given = var.atts.get(GIVEN_LEN).filter(|_| self.to.info().formatx == FormatX::Hdf5);
         for (name, values) in &var.atts {
             let path = format!("{path}:{name}");

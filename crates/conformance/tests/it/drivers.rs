@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::check_driver;
 use nczarr_dispatch::{
-    CacheConfig, Clobber, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, MemMut, MemRef,
-    OpenRequest, Registry, VarData,
+    CacheConfig, Clobber, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Editor, HeaderPadding,
+    MemMut, MemRef, OpenRequest, Registry, VarData,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
-use nczarr_model::{CheckedSlab, Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+use nczarr_model::{CheckedSlab, Defined, Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 use nczarr_zmap_file::FileMaps;
 use nczarr_zmap_mem::MemMaps;
 
@@ -121,6 +121,10 @@ impl Dataset for FaultyDataset {
         Ok(Arc::new(FaultyData { inner: self.inner.data(var)?, fault: self.fault }))
     }
 
+    fn editor(&self) -> Result<&dyn Editor> {
+        Ok(self)
+    }
+
     fn close(&self) -> Result<()> {
         let again = self.closed.fetch_add(1, Ordering::Relaxed) > 0;
         match self.fault {
@@ -130,20 +134,27 @@ impl Dataset for FaultyDataset {
         }
     }
 
-    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        if self.fault == Fault::AdmitsEverything { Ok(()) } else { self.inner.admit(edit) }
-    }
-
-    fn commit(&self) -> Result<()> {
-        self.inner.commit()
-    }
-
     fn sync(&self) -> Result<()> {
         self.inner.sync()
     }
 
     fn abort(&self) -> Result<()> {
         if self.fault == Fault::AbortKeeps { self.inner.close() } else { self.inner.abort() }
+    }
+}
+
+impl Editor for FaultyDataset {
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        if self.fault == Fault::AdmitsEverything { Ok(()) } else { self.inner.editor()?.admit(edit) }
+    }
+
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.admit(edit)?;
+        self.inner.model().define(edit)
+    }
+
+    fn commit(&self, padding: HeaderPadding) -> Result<()> {
+        self.inner.editor()?.commit(padding)
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Magic, MemMut,
-    MemRef, OpenRequest, Registry, VarData,
+    CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Editor, Format, FormatX,
+    HeaderPadding, Magic, MemMut, MemRef, OpenRequest, Registry, VarData,
 };
 use nczarr_model::{
-    CheckedSlab, Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert,
+    CheckedSlab, Defined, Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert,
 };
 use nczarr_storage::{
     CreateMap, Key, ListMode, MapCaps, MapFactory, MapInfo, ObjectInfo, OpenMap, Precondition, ReadOptions,
@@ -194,10 +194,16 @@ impl Dataset for TestDataset {
         }))
     }
 
+    fn editor(&self) -> Result<&dyn Editor> {
+        Ok(self)
+    }
+
     fn close(&self) -> Result<()> {
         Ok(())
     }
+}
 
+impl Editor for TestDataset {
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
         match (self.writable, edit) {
             (false, _) => Err(ErrorKind::Perm.context("read-only")),
@@ -208,7 +214,12 @@ impl Dataset for TestDataset {
         }
     }
 
-    fn commit(&self) -> Result<()> {
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.admit(edit)?;
+        self.model.define(edit)
+    }
+
+    fn commit(&self, _padding: HeaderPadding) -> Result<()> {
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
-use nczarr_model::{Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_model::{ErrorKind, ModelCell, Result, VarId};
 
 use super::file::HdfFile;
 use super::file_bytes::FileBytes;
@@ -99,9 +99,5 @@ impl Dataset for HdfDataset {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
         }
         Ok(())
-    }
-
-    fn admit(&self, _: &Edit<'_>) -> Result<()> {
-        Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 }

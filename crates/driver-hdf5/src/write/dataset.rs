@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nczarr_chunkio::QuantizedArray;
-use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, PersistTarget, Registry, VarData};
+use nczarr_dispatch::{
+    CacheConfig, Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData,
+};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::committed::CommittedFile;
@@ -137,18 +139,8 @@ impl Dataset for WritableDataset {
         })
     }
 
-    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.admit_and(edit, || Ok(()))
-    }
-
-    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.admit_and(edit, || self.model.define(edit))
-    }
-
-    fn commit(&self) -> Result<()> {
-        let mut committed = self.lock_committed();
-        self.check_open()?;
-        self.write_metadata(&mut committed, false)
+    fn editor(&self) -> Result<&dyn Editor> {
+        Ok(self)
     }
 
     fn sync(&self) -> Result<()> {
@@ -195,5 +187,21 @@ impl Dataset for WritableDataset {
             self.sync()?;
         }
         self.shared.file.image()
+    }
+}
+
+impl Editor for WritableDataset {
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        self.admit_and(edit, || Ok(()))
+    }
+
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.admit_and(edit, || self.model.define(edit))
+    }
+
+    fn commit(&self, _padding: HeaderPadding) -> Result<()> {
+        let mut committed = self.lock_committed();
+        self.check_open()?;
+        self.write_metadata(&mut committed, false)
     }
 }

@@ -45,7 +45,7 @@ fn reads_as(json: &Json, values: &Values, catalog: &Catalog) -> bool {
     catalog.annotate && recorded.as_ref().is_some_and(fits)
 }
 
-/// Implements [`nczarr_dispatch::Dataset::attributes_json`].
+/// Implements [`nczarr_dispatch::JsonMetadata::attributes`].
 pub(crate) fn stored_json(
     catalog: &Catalog,
     group: GroupId,
@@ -76,7 +76,7 @@ pub(crate) fn stored_document(catalog: &Catalog, group: GroupId, var: Option<Var
     Ok(found.and_then(Result::ok).flatten())
 }
 
-/// Implements [`nczarr_dispatch::Dataset::keep_json`].
+/// Implements [`nczarr_dispatch::JsonMetadata::set_attribute`].
 pub(crate) fn preserve_json(
     catalog: &Catalog,
     group: GroupId,

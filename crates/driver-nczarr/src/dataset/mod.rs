@@ -17,7 +17,9 @@ pub(crate) mod preserved_json;
 use std::sync::Arc;
 
 use nczarr_chunkio::QuantizedArray;
-use nczarr_dispatch::{Audit, Dataset, DatasetInfo, Fault, Registry, StoredType, VarData};
+use nczarr_dispatch::{
+    Audit, Dataset, DatasetInfo, Editor, Fault, HeaderPadding, JsonMetadata, Registry, StoredType, VarData,
+};
 use nczarr_model::{Defined, DimId, Edit, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
 use nczarr_storage::{Key, ZMapExt};
 
@@ -174,33 +176,6 @@ impl Dataset for ZarrDataset {
         Ok(found)
     }
 
-    fn attributes_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
-        self.catalog.check_open()?;
-        attributes_json::stored_json(&self.catalog, group, var)
-    }
-
-    fn set_attribute_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
-        self.catalog.check_open()?;
-        attributes_json::preserve_json(&self.catalog, group, var, name, json)
-    }
-
-    fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {
-        self.catalog.check_open()?;
-        type_as_stored(&self.catalog, var)
-    }
-
-    fn def_var_as_stored(
-        &self,
-        group: GroupId,
-        name: &str,
-        xtype: NcType,
-        dims: &[DimId],
-        stored: &StoredType,
-    ) -> Result<Option<VarId>> {
-        self.catalog.check_open()?;
-        define_as_stored(self.admission(), group, name, xtype, dims, stored)
-    }
-
     fn registry(&self) -> Option<&Arc<Registry>> {
         Some(&self.catalog.registry)
     }
@@ -230,32 +205,12 @@ impl Dataset for ZarrDataset {
         }
     }
 
-    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        let admission = self.admission();
-        let (mut state, asked) = admission.begin_edit(edit)?;
-        self.catalog.model.with(|model| admission.check(edit, model, &mut state, &asked))
+    fn editor(&self) -> Result<&dyn Editor> {
+        Ok(self)
     }
 
-    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        let admission = self.admission();
-        let (mut state, asked) = admission.begin_edit(edit)?;
-        let check = |model: &Model| admission.check(edit, model, &mut state, &asked);
-        self.catalog.model.define_if(check, |model, ()| model.apply(edit))
-    }
-
-    fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
-        let admission = self.admission();
-        let (mut state, asked) = admission.begin_edit(&Edit::PutAtt { group, var, name, values })?;
-        let check = |model: &Model| {
-            admission.check(&Edit::PutAtt { group, var, name, values }, model, &mut state, &asked)?;
-            Ok(values)
-        };
-        self.catalog.model.define_if(check, |model, values| model.take_att(group, var, name, values))
-    }
-
-    fn commit(&self) -> Result<()> {
-        self.catalog.check_open()?;
-        if self.catalog.writable { self.committer.write_metadata(false) } else { Ok(()) }
+    fn json_metadata(&self) -> Option<&dyn JsonMetadata> {
+        Some(self)
     }
 
     fn sync(&self) -> Result<()> {
@@ -297,5 +252,64 @@ impl Dataset for ZarrDataset {
             let closed = self.catalog.map.close();
             outcome.and(closed).and_then(|()| self.committer.undo_create())
         })
+    }
+}
+
+impl Editor for ZarrDataset {
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        let admission = self.admission();
+        let (mut state, asked) = admission.begin_edit(edit)?;
+        self.catalog.model.with(|model| admission.check(edit, model, &mut state, &asked))
+    }
+
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        let admission = self.admission();
+        let (mut state, asked) = admission.begin_edit(edit)?;
+        let check = |model: &Model| admission.check(edit, model, &mut state, &asked);
+        self.catalog.model.define_if(check, |model, ()| model.apply(edit))
+    }
+
+    fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+        let admission = self.admission();
+        let (mut state, asked) = admission.begin_edit(&Edit::PutAtt { group, var, name, values })?;
+        let check = |model: &Model| {
+            admission.check(&Edit::PutAtt { group, var, name, values }, model, &mut state, &asked)?;
+            Ok(values)
+        };
+        self.catalog.model.define_if(check, |model, values| model.take_att(group, var, name, values))
+    }
+
+    fn commit(&self, _padding: HeaderPadding) -> Result<()> {
+        self.catalog.check_open()?;
+        if self.catalog.writable { self.committer.write_metadata(false) } else { Ok(()) }
+    }
+}
+
+impl JsonMetadata for ZarrDataset {
+    fn attributes(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+        self.catalog.check_open()?;
+        attributes_json::stored_json(&self.catalog, group, var)
+    }
+
+    fn set_attribute(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
+        self.catalog.check_open()?;
+        attributes_json::preserve_json(&self.catalog, group, var, name, json)
+    }
+
+    fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {
+        self.catalog.check_open()?;
+        type_as_stored(&self.catalog, var)
+    }
+
+    fn def_var(
+        &self,
+        group: GroupId,
+        name: &str,
+        xtype: NcType,
+        dims: &[DimId],
+        stored: &StoredType,
+    ) -> Result<Option<VarId>> {
+        self.catalog.check_open()?;
+        define_as_stored(self.admission(), group, name, xtype, dims, stored)
     }
 }

@@ -12,7 +12,7 @@ use crate::metadata::json;
 use crate::metadata::v3::source_type::{SourceType, is_foreign};
 use crate::metadata::v3::types::DataType;
 
-/// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 and types of plugins
+/// Implements [`nczarr_dispatch::JsonMetadata::stored_type`]: compounds of plain Zarr V3 and types of plugins
 /// have one.
 pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<StoredType>> {
     if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {

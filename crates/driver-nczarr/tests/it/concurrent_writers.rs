@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{Dataset, Options};
+use nczarr_dispatch::{Dataset, HeaderPadding, Options};
 use nczarr_model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
 use nczarr_nc_table::NcDispatch;
 use nczarr_storage::ZMapExt;
@@ -147,7 +147,7 @@ fn a_layout_is_that_of_the_last_edit_whoever_asks_for_data_meanwhile() {
             match thread {
                 0 => d.def_var_chunking(v, &Chunking::Chunked(vec![1 + round % 10])).unwrap(),
                 1 => drop(d.data(v).unwrap().chunk_shape()),
-                _ => d.commit().unwrap(),
+                _ => d.editor().unwrap().commit(HeaderPadding::default()).unwrap(),
             }
         }
     });
@@ -172,7 +172,7 @@ fn commits_from_a_pool_wait_for_nobody_in_it() {
                 for i in 0..60 {
                     d.def_var(ROOT, &format!("task{task}_{i}"), NcType::Float, &[x]).unwrap();
                 }
-                d.commit().unwrap();
+                d.editor().unwrap().commit(HeaderPadding::default()).unwrap();
             });
         }
     });
@@ -264,7 +264,10 @@ fn what_a_map_forgot_is_not_taken_for_stored() {
     let d = with_variables(&map, "nczarr", 5);
     for kept in 0..4 {
         map.be_forgetful(Some(kept));
-        assert_eq!(d.commit().unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(
+            d.editor().unwrap().commit(HeaderPadding::default()).unwrap_err().kind(),
+            ErrorKind::Internal
+        );
     }
     assert!(!map.exists(&nczarr_storage::Key::new(".zattrs").unwrap()).unwrap());
     map.be_forgetful(None);

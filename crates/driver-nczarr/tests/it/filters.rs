@@ -280,7 +280,7 @@ fn what_is_only_read_is_not_defined() {
     let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
     assert_eq!(d.def_var_filter(v, 40_000, &[]).unwrap_err().kind(), ErrorKind::NoFilter);
     let filters = [FilterSpec { name: ONLY.name.to_owned(), ..FilterSpec::default() }];
-    let told = d.apply(&Edit::DefVarFilters { var: v, filters: &filters }).map(drop);
+    let told = d.editor().unwrap().apply(&Edit::DefVarFilters { var: v, filters: &filters }).map(drop);
     assert_eq!(told.unwrap_err().kind(), ErrorKind::NoFilter);
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options};
+use nczarr_dispatch::{Dataset, Driver, HeaderPadding, OpenRequest, OpenScope, Options};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
 use nczarr_nc_table::NcDispatch;
@@ -53,7 +53,7 @@ fn told(model: &Model) -> String {
 
 fn add(d: &dyn Dataset) -> nczarr_model::Result<()> {
     d.put_att(ROOT, None, "added", NcType::Int, &Values::Int(vec![1]))?;
-    d.commit()
+    d.editor().unwrap().commit(HeaderPadding::default())
 }
 
 /// Returns a chunk of little-endian ones.
@@ -126,7 +126,7 @@ fn it_opens_at_every_point_in_between() {
                 break;
             }
             // The next commit also repeats the failed steps.
-            d.commit().unwrap();
+            d.editor().unwrap().commit(HeaderPadding::default()).unwrap();
             budget += 1;
         }
         assert!(budget > 4, "{name}: {budget}");

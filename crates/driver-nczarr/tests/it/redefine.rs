@@ -1,6 +1,6 @@
 //! Datasets opened for writing: new definitions, appended records, several writers, faults and aborts.
 
-use nczarr_dispatch::Options;
+use nczarr_dispatch::{HeaderPadding, Options};
 use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
 use nczarr_nc_table::NcDispatch;
 
@@ -186,7 +186,7 @@ fn read_only_is_read_only() {
     assert_eq!(d.def_dim(ROOT, "n", Some(1)).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(d.rename_var(var(&*d, "a"), "z").unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(try_put(&*d, var(&*d, "a"), &[0, 0], &[1, 1], &[1.0]).unwrap_err().kind(), ErrorKind::Perm);
-    d.commit().unwrap();
+    d.editor().unwrap().commit(HeaderPadding::default()).unwrap();
     d.sync().unwrap();
     d.abort().unwrap();
     d.close().unwrap();

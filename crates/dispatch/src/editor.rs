@@ -1,0 +1,92 @@
+//! Changes of a dataset's metadata.
+
+use std::fmt;
+
+use nczarr_model::{Defined, Edit, GroupId, Result, Values, VarId};
+
+/// Free space requested when define mode ends, in bytes. Hints for formats with a header before the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HeaderPadding {
+    /// Free space after the header.
+    pub h_minfree: u64,
+    /// The alignment of the fixed-size variables; 0: the default of the format.
+    pub v_align: u64,
+    /// Free space after the fixed-size variables.
+    pub v_minfree: u64,
+    /// The alignment of the records; 0: the default of the format.
+    pub r_align: u64,
+}
+
+/// The methods of a dataset that change its metadata.
+///
+/// [`Dataset::editor`](crate::Dataset::editor) returns them.
+///
+/// A format checks an edit, changes the model, and stores the metadata when define mode ends:
+///
+/// ```
+/// use nczarr_dispatch::{Editor, HeaderPadding};
+/// use nczarr_model::{Defined, Edit, ErrorKind, GroupId, ModelCell, Result};
+///
+/// /// A dataset that stores nothing and has no groups.
+/// #[derive(Debug, Default)]
+/// struct Flat(ModelCell);
+///
+/// impl Editor for Flat {
+///     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+///         match edit {
+///             Edit::DefGroup { name, .. } => Err(ErrorKind::StrictNc3.context(format!("group {name}"))),
+///             _ => Ok(()),
+///         }
+///     }
+///     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+///         self.admit(edit)?;
+///         self.0.define(edit)
+///     }
+///     fn commit(&self, _padding: HeaderPadding) -> Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let dataset = Flat::default();
+/// let group = Edit::DefGroup { parent: GroupId::ROOT, name: "g" };
+/// assert_eq!(dataset.apply(&group).unwrap_err().kind(), ErrorKind::StrictNc3);
+/// ```
+pub trait Editor: Send + Sync + fmt::Debug {
+    /// Checks whether the format supports an edit, and prepares the storage before the model changes.
+    ///
+    /// # Errors
+    /// The netCDF code of the violated rule; nothing has changed then.
+    fn admit(&self, edit: &Edit<'_>) -> Result<()>;
+
+    /// Admits an edit and applies it to the model ([`ModelCell::define`](nczarr_model::ModelCell::define)).
+    ///
+    /// A format whose [`Editor::admit`] depends on changes by other threads makes both steps atomic.
+    ///
+    /// # Errors
+    /// As [`Editor::admit`] and [`Model::apply`](nczarr_model::Model::apply); nothing has changed then.
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined>;
+
+    /// As [`Editor::apply`] of [`Edit::PutAtt`]. It may move the values, which saves a copy.
+    ///
+    /// # Errors
+    /// As [`Editor::apply`]; `values` is unchanged then.
+    fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+        self.apply(&Edit::PutAtt { group, var, name, values }).map(drop)
+    }
+
+    /// Writes the metadata (`enddef`). Formats with a header leave the free space `padding`.
+    ///
+    /// Lengths of unlimited dimensions never count unstored data: they are those of the last
+    /// [`Dataset::sync`](crate::Dataset::sync), unless data are stored first.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn commit(&self, padding: HeaderPadding) -> Result<()>;
+
+    /// Returns the free space of the layout, for [`Editor::commit`]. Formats without a header return zeros.
+    ///
+    /// The original alignment is unknown: the sizes count, and the alignment preserves the offsets.
+    fn header_padding(&self) -> HeaderPadding {
+        HeaderPadding::default()
+    }
+}

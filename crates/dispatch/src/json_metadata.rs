@@ -1,0 +1,58 @@
+//! Metadata as stored JSON, for copies between formats that store JSON.
+
+use std::fmt;
+
+use nczarr_model::{DimId, Endian, GroupId, NcType, Result, VarId};
+
+/// The stored form of a variable's elements, if it says more than the netCDF type: units, text, byte order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredType {
+    /// The type as JSON, as in the member `data_type` of Zarr V3.
+    pub data_type: String,
+    /// The byte order of its numbers.
+    pub endian: Endian,
+}
+
+/// The metadata of a dataset as JSON. [`Dataset::json_metadata`](crate::Dataset::json_metadata) returns it.
+///
+/// The netCDF model cannot represent all JSON. A copy uses these methods to keep what the model loses.
+pub trait JsonMetadata: Send + Sync + fmt::Debug {
+    /// Returns the attributes of a group or variable, each with its name and JSON. `None`: its document
+    /// cannot be read, or has no attributes.
+    ///
+    /// It reads the storage: an open dataset does not keep the JSON.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn attributes(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>>;
+
+    /// Sets the JSON of a defined attribute. The JSON is used while the attribute keeps its current value,
+    /// and only if the JSON means this value.
+    ///
+    /// # Errors
+    /// `NC_ENOTATT` if the attribute does not exist.
+    fn set_attribute(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()>;
+
+    /// Returns the stored form of a variable's elements, for [`JsonMetadata::def_var`] of another dataset.
+    /// `None`: the netCDF type says it all.
+    ///
+    /// It reads the storage, like [`JsonMetadata::attributes`].
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn stored_type(&self, var: VarId) -> Result<Option<StoredType>>;
+
+    /// Defines a variable with the stored form `stored`. `None`: the format cannot store this type in that
+    /// form, and nothing was defined.
+    ///
+    /// # Errors
+    /// As [`Editor::apply`](crate::Editor::apply).
+    fn def_var(
+        &self,
+        group: GroupId,
+        name: &str,
+        xtype: NcType,
+        dims: &[DimId],
+        stored: &StoredType,
+    ) -> Result<Option<VarId>>;
+}
