@@ -1,42 +1,13 @@
-//! The number of allocations of a transfer does not grow with the number of chunks read. The test uses the
-//! facade with real maps and filters; the engine has a test of its own.
+//! The allocations of transfers: their number does not grow with the number of chunks, and their size not with
+//! the stored bytes. The tests use the facade with real maps and filters; the engine has a test of its own.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+mod counting;
+mod stored_bytes;
 
 use nczarr::{CreateOptions, Extent, OpenOptions, Variable};
 
-struct Counting;
-
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, SeqCst);
-        // SAFETY: the caller keeps the promises that the system's allocator needs.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.fetch_add(1, SeqCst);
-        // SAFETY: the caller keeps the promises that the system's allocator needs.
-        unsafe { System.realloc(at, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the promises that the system's allocator needs.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 fn counted(work: impl FnOnce()) -> usize {
-    let before = COUNT.load(SeqCst);
-    work();
-    COUNT.load(SeqCst) - before
+    counting::counted(work).count
 }
 
 const CHUNKS: u64 = 300;
@@ -44,7 +15,6 @@ const CHUNK: u64 = 512;
 
 type Chain<'a> = &'a [(&'a str, &'a [u32])];
 
-/// This binary has only one test, so no other thread counts.
 #[test]
 fn allocations_do_not_grow_with_the_chunks() {
     let folder = tempfile::tempdir().unwrap();

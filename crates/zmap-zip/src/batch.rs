@@ -1,4 +1,7 @@
 //! Batches of reads: one lookup per ticket.
+//!
+//! The bytes of a member go from the archive to the job without a copy. An archive in memory lends them, and
+//! those of a file are read once: into the ticket's memory, or into memory that the thread uses again.
 
 use std::cell::Cell;
 
@@ -9,49 +12,56 @@ use nczarr_storage::{ByteRange, Key, Version};
 
 use crate::ZipMap;
 use crate::listing::MemberEntry;
+use crate::member::MemberBytes;
+use crate::scratch::Scratch;
 
 /// The largest scratch memory that a thread keeps.
 const MAX_KEPT_SCRATCH: usize = 64 << 20;
 
 thread_local! {
     /// Memory that a thread reuses between batches.
-    static SCRATCH: Cell<(Key, Vec<u8>)> = Cell::default();
+    static SCRATCH: Cell<(Key, Scratch)> = Cell::default();
 }
 
 /// The location of a ticket's bytes.
-enum ByteLocation {
+enum ByteLocation<'m> {
     InPlace,
     Scratch,
+    Lent(MemberBytes<'m>),
 }
 
 /// Runs a batch of reads on the pool or the calling thread.
 pub(crate) fn read(map: &ZipMap, job: &dyn ReadJob) {
     run_on_pool(job.threads(), &|| {
         // Taken while in use, because a waiting worker may run another batch.
-        let (mut key, mut bytes) = SCRATCH.take();
+        let (mut key, mut scratch) = SCRATCH.take();
         while let Some(mut ticket) = job.next(&mut key) {
-            let served = serve(map, &key, &mut ticket, &mut bytes);
-            let found = served.map(|served| {
-                served.map(|(place, version)| match place {
-                    ByteLocation::InPlace => (ReadOutcome::InPlace, version),
-                    ByteLocation::Scratch => (ReadOutcome::Bytes(&bytes), version),
-                })
-            });
-            job.done(ticket, found);
+            match serve(map, &key, &mut ticket, &mut scratch) {
+                Ok(Some((location, version))) => {
+                    let found = match &location {
+                        ByteLocation::InPlace => ReadOutcome::InPlace,
+                        ByteLocation::Scratch => ReadOutcome::Bytes(&scratch),
+                        ByteLocation::Lent(bytes) => ReadOutcome::Bytes(bytes),
+                    };
+                    job.done(ticket, Ok(Some((found, version))));
+                }
+                Ok(None) => job.done(ticket, Ok(None)),
+                Err(error) => job.done(ticket, Err(error)),
+            }
         }
-        if bytes.capacity() > MAX_KEPT_SCRATCH {
-            bytes = Vec::new();
+        if scratch.capacity() > MAX_KEPT_SCRATCH {
+            scratch = Scratch::default();
         }
-        SCRATCH.set((key, bytes));
+        SCRATCH.set((key, scratch));
     });
 }
 
-fn serve(
-    map: &ZipMap,
+fn serve<'m>(
+    map: &'m ZipMap,
     key: &Key,
     ticket: &mut ReadTicket<'_>,
-    bytes: &mut Vec<u8>,
-) -> Result<Option<(ByteLocation, Option<Version>)>> {
+    scratch: &mut Scratch,
+) -> Result<Option<(ByteLocation<'m>, Option<Version>)>> {
     let _open = if ticket.versioned { map.stay_open("read versions", key)? } else { None };
     let Some(entry) = map.find(key)? else { return Ok(None) };
     let version = ticket.versioned.then(|| map.version(&entry));
@@ -62,16 +72,20 @@ fn serve(
         map.fill(key, &entry, offset, out)?;
         return Ok(Some((ByteLocation::InPlace, None)));
     }
-    match &ticket.ranges {
-        Ranges::All => one(map, key, ticket, &entry, ByteRange::ALL, bytes)?,
-        Ranges::One(range) => one(map, key, ticket, &entry, *range, bytes)?,
+    let location = match &ticket.ranges {
+        Ranges::All => one(map, key, ticket, &entry, ByteRange::ALL, scratch)?,
+        Ranges::One(range) => one(map, key, ticket, &entry, *range, scratch)?,
         Ranges::Suffix(count) => {
             ticket.check_len(key, *count)?;
-            one(map, key, ticket, &entry, ByteRange::new(entry.len.saturating_sub(*count), *count), bytes)?;
+            let range = ByteRange::new(entry.len.saturating_sub(*count), *count);
+            one(map, key, ticket, &entry, range, scratch)?
         }
-        ranges => many(map, key, ticket, &entry, ranges, bytes)?,
-    }
-    Ok(Some((ByteLocation::Scratch, version)))
+        ranges => {
+            many(map, key, ticket, &entry, ranges, scratch)?;
+            ByteLocation::Scratch
+        }
+    };
+    Ok(Some((location, version)))
 }
 
 /// Returns the offset from which the caller's buffer is filled; `None` if it cannot be used.
@@ -91,18 +105,22 @@ fn in_place(key: &Key, ranges: &Ranges, entry: &MemberEntry, room: usize) -> Res
     Ok(Some(offset))
 }
 
-fn one(
-    map: &ZipMap,
+fn one<'m>(
+    map: &'m ZipMap,
     key: &Key,
     ticket: &ReadTicket<'_>,
     entry: &MemberEntry,
     range: ByteRange,
-    bytes: &mut Vec<u8>,
-) -> Result<()> {
+    scratch: &mut Scratch,
+) -> Result<ByteLocation<'m>> {
     let left = entry.len.saturating_sub(range.offset);
     ticket.check_len(key, range.len.unwrap_or(u64::MAX).min(left))?;
-    bytes.clear();
-    map.append(key, entry, range, bytes)
+    if let Some(bytes) = map.lend(key, entry, range)? {
+        return Ok(ByteLocation::Lent(bytes));
+    }
+    scratch.clear();
+    map.append_to_scratch(key, entry, range, scratch)?;
+    Ok(ByteLocation::Scratch)
 }
 
 fn many(
@@ -111,9 +129,9 @@ fn many(
     ticket: &ReadTicket<'_>,
     entry: &MemberEntry,
     ranges: &Ranges,
-    bytes: &mut Vec<u8>,
+    scratch: &mut Scratch,
 ) -> Result<()> {
-    bytes.clear();
+    scratch.clear();
     let mut take = |offset: u64, len: Option<u64>| {
         let len = len.ok_or_else(|| {
             ErrorKind::Internal.context(format!("{key}: one of several ranges has no length"))
@@ -128,8 +146,8 @@ fn many(
             );
             return Err(ErrorKind::Io.context(what));
         }
-        ticket.check_len(key, len.saturating_add(bytes.len() as u64))?;
-        map.append(key, entry, ByteRange::new(offset, len), bytes)
+        ticket.check_len(key, len.saturating_add(scratch.len() as u64))?;
+        map.append_to_scratch(key, entry, ByteRange::new(offset, len), scratch)
     };
     match ranges {
         Ranges::Strided { first, .. } if first.len == Some(0) => Ok(()),

@@ -27,6 +27,7 @@ mod persist;
 mod records;
 mod remote;
 mod repack;
+mod scratch;
 mod source;
 
 pub use factory::{INFO, ZipMaps};

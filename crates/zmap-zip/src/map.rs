@@ -21,11 +21,12 @@ use crate::batch;
 use crate::directory::{Directory, KeyFolder};
 use crate::index::{ExpectedMember, FoundMember, IndexChange, MemberIndex};
 use crate::listing::{MemberEntry, MemberStorage};
-use crate::member::MemberReader;
+use crate::member::{MemberBytes, MemberReader};
 use crate::persist::Persist;
 use crate::records::{MAX_NAME, MemberRecord};
 use crate::remote;
 use crate::repack;
+use crate::scratch::Scratch;
 use crate::source::{self, ArchiveSource};
 
 /// A dataset in a zip archive.
@@ -300,15 +301,26 @@ impl ZipMap {
         Version::comparable(ZipVersion { archive: self.id, at: entry.at })
     }
 
-    /// Appends a range of a member, up to its end.
-    pub(crate) fn append(
+    /// Returns a range of a member, up to its end, if it is in memory.
+    pub(crate) fn lend(
         &self,
         key: &Key,
         entry: &MemberEntry,
         range: ByteRange,
-        out: &mut Vec<u8>,
+    ) -> Result<Option<MemberBytes<'_>>> {
+        self.members.lend(entry, range).map_err(|error| self.named(error, key.as_str()))
+    }
+
+    /// Appends a range of a member, up to its end, to memory that is used again.
+    pub(crate) fn append_to_scratch(
+        &self,
+        key: &Key,
+        entry: &MemberEntry,
+        range: ByteRange,
+        scratch: &mut Scratch,
     ) -> Result<()> {
-        self.members.append(entry, range, out).map_err(|error| self.named(error, key.as_str()))
+        let read = self.members.append_to_scratch(entry, range, scratch);
+        read.map_err(|error| self.named(error, key.as_str()))
     }
 
     /// Fills `out` from `offset` on, up to the end of the member.
@@ -443,7 +455,8 @@ impl ZMap for ZipMap {
         let _open = if options.versioned { Some(self.writer("read versions", key)?) } else { None };
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
-        self.append(key, &entry, options.range, out)?;
+        let read = self.members.append(&entry, options.range, out);
+        read.map_err(|error| self.named(error, key.as_str()))?;
         Ok(Some(ObjectInfo::new(options.versioned.then(|| self.version(&entry)))))
     }
 

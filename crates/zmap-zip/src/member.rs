@@ -1,7 +1,8 @@
 //! The data of members: finding their position, and reading them whole or in part.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nczarr_model::{Error, ErrorKind, Result};
@@ -11,6 +12,7 @@ use zip::ZipArchive;
 
 use crate::listing::{MemberEntry, MemberStorage};
 use crate::records::{LOCAL, LOCAL_LEN, u16_at};
+use crate::scratch::Scratch;
 use crate::source::{ArchiveSource, SourceCursor};
 
 /// The largest expansion of a byte by deflate.
@@ -29,6 +31,25 @@ pub(crate) struct MemberReader {
     /// The last decompressed member with its position, because callers often read its parts one after
     /// another.
     unpacked: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
+}
+
+/// Bytes of a member that are in memory.
+pub(crate) enum MemberBytes<'m> {
+    /// In the archive.
+    Archive(&'m [u8]),
+    /// A part of its decompressed bytes.
+    Unpacked { bytes: Arc<Vec<u8>>, range: Range<usize> },
+}
+
+impl Deref for MemberBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Archive(bytes) => bytes,
+            Self::Unpacked { bytes, range } => &bytes[range.clone()],
+        }
+    }
 }
 
 /// The reader of the crate `zip`, and its member numbers.
@@ -63,48 +84,81 @@ impl MemberReader {
         }
     }
 
-    /// Appends the bytes of a range, up to the end of the member.
-    pub(crate) fn append(&self, entry: &MemberEntry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
-        let before = out.len();
+    /// Returns the bytes of a range, up to the end of the member, if they are in memory: in an archive in
+    /// memory, or of a compressed member.
+    pub(crate) fn lend(&self, entry: &MemberEntry, range: ByteRange) -> Result<Option<MemberBytes<'_>>> {
         let (from, len) = cut(entry, range);
         match entry.form {
             MemberStorage::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
-            MemberStorage::Stored => {
-                let room = usize::try_from(len).map_err(|_| memory(len))?;
-                if room > 0 {
-                    let at = self.begin(entry)? + from;
-                    let read = self.source.append(room, at, out);
-                    read.map_err(|error| Error::io(format!("bytes from {at}"), error))?;
-                }
-                check(entry, &out[before..])
-            }
             MemberStorage::Packed => {
                 let bytes = self.unpack(entry, from + len)?;
                 // `unpack` guarantees these bytes.
-                out.extend_from_slice(&bytes[from as usize..(from + len) as usize]);
-                Ok(())
+                Ok(Some(MemberBytes::Unpacked { bytes, range: from as usize..(from + len) as usize }))
+            }
+            MemberStorage::Stored if !matches!(self.source, ArchiveSource::Memory(_)) => Ok(None),
+            MemberStorage::Stored => {
+                let at = if len > 0 { self.begin(entry)? + from } else { 0 };
+                let lent = self.source.lend(usize::try_from(len).map_err(|_| memory(len))?, at);
+                let Some(bytes) = lent.map_err(|error| failed(at, error))? else { return Ok(None) };
+                check(entry, bytes)?;
+                Ok(Some(MemberBytes::Archive(bytes)))
             }
         }
+    }
+
+    /// Appends the bytes of a range, up to the end of the member.
+    pub(crate) fn append(&self, entry: &MemberEntry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(bytes) = self.lend(entry, range)? {
+            out.try_reserve_exact(bytes.len()).map_err(|_| memory(bytes.len() as u64))?;
+            out.extend_from_slice(&bytes);
+            return Ok(());
+        }
+        let before = out.len();
+        let (from, len) = cut(entry, range);
+        let room = usize::try_from(len).map_err(|_| memory(len))?;
+        if room > 0 {
+            let at = self.begin(entry)? + from;
+            self.source.append(room, at, out).map_err(|error| failed(at, error))?;
+        }
+        check(entry, &out[before..])
+    }
+
+    /// Appends the bytes of a range, up to the end of the member, to memory that is used again.
+    pub(crate) fn append_to_scratch(
+        &self,
+        entry: &MemberEntry,
+        range: ByteRange,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        if let Some(bytes) = self.lend(entry, range)? {
+            return scratch.append(bytes.len(), |room| {
+                room.copy_from_slice(&bytes);
+                Ok(())
+            });
+        }
+        let (from, len) = cut(entry, range);
+        scratch.append(usize::try_from(len).map_err(|_| memory(len))?, |room| {
+            if !room.is_empty() {
+                let at = self.begin(entry)? + from;
+                self.source.read(room, at).map_err(|error| failed(at, error))?;
+            }
+            check(entry, room)
+        })
     }
 
     /// Fills `out` from `offset` on, up to the end of the member.
     pub(crate) fn read_into(&self, entry: &MemberEntry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         out.clear();
-        let (from, len) = cut(entry, ByteRange::new(offset, out.capacity() as u64));
-        match entry.form {
-            MemberStorage::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
-            MemberStorage::Stored => {
-                if len > 0 {
-                    // Bounded by the capacity.
-                    self.source.fill(len as usize, self.begin(entry)? + from, out)?;
-                }
-                check(entry, out.filled())
-            }
-            MemberStorage::Packed => {
-                let bytes = self.unpack(entry, from + len)?;
-                out.put(&bytes[from as usize..(from + len) as usize])
-            }
+        let range = ByteRange::new(offset, out.capacity() as u64);
+        if let Some(bytes) = self.lend(entry, range)? {
+            return out.put(&bytes);
         }
+        let (from, len) = cut(entry, range);
+        if len > 0 {
+            // Bounded by the capacity.
+            self.source.fill(len as usize, self.begin(entry)? + from, out)?;
+        }
+        check(entry, out.filled())
     }
 
     /// Returns the position of a member's data.
@@ -262,6 +316,10 @@ fn check(entry: &MemberEntry, bytes: &[u8]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+fn failed(at: u64, error: io::Error) -> Error {
+    Error::io(format!("bytes from {at}"), error)
 }
 
 fn memory(len: u64) -> Error {

@@ -26,6 +26,17 @@ impl ArchiveSource {
         }
     }
 
+    /// Returns `len` bytes from `at` on, if the archive is in memory.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the archive ends before.
+    pub(crate) fn lend(&self, len: usize, at: u64) -> io::Result<Option<&[u8]>> {
+        let Self::Memory(bytes) = self else { return Ok(None) };
+        let from = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
+        let lent = from.and_then(|rest| rest.get(..len));
+        lent.map(Some).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
     /// Reads from `at` on, up to the length of `out` or the end.
     pub(crate) fn read_some(&self, out: &mut [u8], at: u64) -> io::Result<usize> {
         match self {

@@ -2,6 +2,7 @@
 //! compressed members, with and without versions.
 
 use std::io::{Cursor, Write};
+use std::iter::{repeat, zip};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -97,16 +98,23 @@ fn every_form_of_range_is_cut_from_the_whole() {
                 .unwrap();
             writer.write_all(value).unwrap();
         }
-        let map =
-            ZipMap::from_bytes(writer.finish().unwrap().into_inner(), MARKERS, &Default::default()).unwrap();
-        for (number, value) in values.iter().enumerate() {
+        let archive = writer.finish().unwrap().into_inner();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.zip");
+        std::fs::write(&path, &archive).unwrap();
+        let maps = [
+            ZipMap::from_bytes(archive, MARKERS, &Default::default()).unwrap(),
+            ZipMap::open(&path, None, MARKERS, false, &Default::default()).unwrap(),
+        ];
+        for (map, (number, value)) in maps.iter().flat_map(|map| zip(repeat(map), values.iter().enumerate()))
+        {
             let name = format!("v/{number}");
-            let (_, one) = read(&map, &name, &Ranges::All, usize::MAX, true, None).unwrap().unwrap();
+            let (_, one) = read(map, &name, &Ranges::All, usize::MAX, true, None).unwrap().unwrap();
             for (ranges, versioned) in ranges.iter().flat_map(|ranges| [(ranges, false), (ranges, true)]) {
                 for limit in [usize::MAX, 20_000, 100] {
                     let what = format!("{ranges:?} of {name}, {method}, at most {limit}");
                     let expected = ranges.cut(&key(&name), value, limit).map(|bytes| bytes.into_owned());
-                    match (read(&map, &name, ranges, limit, versioned, None), expected) {
+                    match (read(map, &name, ranges, limit, versioned, None), expected) {
                         (Ok(Some((found, version))), Ok(expected)) => {
                             assert!(found == expected, "{what}");
                             assert_eq!(version.is_some(), versioned, "{what}");
@@ -123,13 +131,49 @@ fn every_form_of_range_is_cut_from_the_whole() {
             // Reads into caller memory: a value longer than the memory is an error, and is never truncated.
             for room in [value.len(), value.len() + 1, value.len().saturating_sub(1)] {
                 let mut memory = vec![7; room];
-                match read(&map, &name, &Ranges::All, usize::MAX, false, Some(&mut memory)) {
+                match read(map, &name, &Ranges::All, usize::MAX, false, Some(&mut memory)) {
                     Ok(found) => assert!(found.unwrap().0 == *value && room >= value.len()),
                     Err(error) => assert!(room < value.len() && error.kind() == ErrorKind::Io, "{error}"),
                 }
             }
         }
-        assert!(read(&map, "v/9", &Ranges::All, 9, true, None).unwrap().is_none());
-        assert_eq!(read(&map, "v", &Ranges::All, 9, false, None).unwrap_err().kind(), ErrorKind::Empty);
+        for map in &maps {
+            assert!(read(map, "v/9", &Ranges::All, 9, true, None).unwrap().is_none());
+            assert_eq!(read(map, "v", &Ranges::All, 9, false, None).unwrap_err().kind(), ErrorKind::Empty);
+        }
+    }
+}
+
+/// Bytes that are lent from memory are checked as well as bytes that are read from a file.
+#[test]
+fn a_damaged_member_is_an_error_in_a_batch() {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, value) in [("v/0", b"the value".as_slice()), ("v/1", b"another")] {
+        writer.start_file(name, stored).unwrap();
+        writer.write_all(value).unwrap();
+    }
+    let mut archive = writer.finish().unwrap().into_inner();
+    let at = archive.windows(9).position(|bytes| bytes == b"the value").unwrap();
+    archive[at + 2] ^= 1;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.zip");
+    std::fs::write(&path, &archive).unwrap();
+    let maps = [
+        ZipMap::from_bytes(archive, MARKERS, &Default::default()).unwrap(),
+        ZipMap::open(&path, None, MARKERS, false, &Default::default()).unwrap(),
+    ];
+    for map in &maps {
+        for ranges in [Ranges::All, Ranges::One(ByteRange::ALL), Ranges::Suffix(9)] {
+            for versioned in [false, true] {
+                let error = read(map, "v/0", &ranges, 100, versioned, None).unwrap_err();
+                assert!(error.kind() == ErrorKind::Io && error.to_string().contains("checksum"), "{error}");
+                let (found, _) = read(map, "v/1", &ranges, 100, versioned, None).unwrap().unwrap();
+                assert_eq!(found, b"another");
+            }
+        }
+        let mut memory = [0; 9];
+        let error = read(map, "v/0", &Ranges::All, 100, false, Some(&mut memory)).unwrap_err();
+        assert!(error.to_string().contains("checksum"), "{error}");
     }
 }
