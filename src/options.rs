@@ -10,6 +10,7 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::ZMap;
+use nczarr_storage::source::SharedBytes;
 
 use crate::{File, Variable, builtin};
 
@@ -68,7 +69,7 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
 ///
 /// # Errors
 /// As [`OpenOptions::open_bytes`].
-pub fn open_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<File> {
+pub fn open_bytes(bytes: impl Into<SharedBytes>) -> Result<File> {
     OpenOptions::new().open_bytes("memory", bytes)
 }
 
@@ -450,12 +451,16 @@ impl OpenOptions {
     /// Opens a dataset of one file (a classic or netCDF-4 file, an archive) from its bytes. `name` supplies
     /// its name and modes.
     ///
+    /// The bytes are read where they lie, in any owner: a `Vec<u8>`, a `&'static [u8]`, an `Arc<[u8]>`, the
+    /// `Bytes` of the crate `bytes`. To get the memory back, pass a clone of a [`SharedBytes`] and call
+    /// [`SharedBytes::into_vec`] after closing.
+    ///
     /// Changes go to a copy, which [`File::close_to_bytes`] returns: for an archive, one with each object
     /// once and without other members.
     ///
     /// # Errors
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
-    pub fn open_bytes(&self, name: &str, bytes: impl Into<Arc<[u8]>>) -> Result<File> {
+    pub fn open_bytes(&self, name: &str, bytes: impl Into<SharedBytes>) -> Result<File> {
         let registry = default_or(&self.registry)?;
         let dataset = registry.open_bytes(name, bytes.into(), self.writable, &self.options)?;
         Ok(File::new(dataset, name, registry))

@@ -2,6 +2,7 @@
 //! the stored bytes. The tests use the facade with real maps and filters; the engine has a test of its own.
 
 mod counting;
+mod own_memory;
 mod stored_bytes;
 
 use nczarr::{CreateOptions, Extent, OpenOptions, Variable};

@@ -43,7 +43,7 @@ pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use nczarr_model::convert::Linear;
 pub use nczarr_runtime::{OutBuf, StaticPlugin};
-pub use nczarr_storage::source::Backing;
+pub use nczarr_storage::source::{Backing, SharedBytes};
 pub use nczarr_storage::{Clobber, Durability, Limits, Magic};
 pub use options::{ForbiddenKeys, MissingChunks, Options, Progress};
 pub use persist_target::PersistTarget;

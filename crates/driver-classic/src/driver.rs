@@ -35,7 +35,7 @@ impl Driver for ClassicDriver {
         match &request.backing {
             Backing::Place => open::open(request),
             Backing::Source(source) => open::open_from_source(request, Arc::clone(source)),
-            Backing::Bytes(bytes) => open::open_bytes(request, Arc::clone(bytes)),
+            Backing::Bytes(bytes) => open::open_bytes(request, bytes.clone()),
             &Backing::Memory { persist } => open::open_in_memory(request, persist),
         }
     }

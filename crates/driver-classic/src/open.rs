@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{Dataset, DatasetInfo, Fault, OpenRequest, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, ModelCell, Result};
-use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::source::{ByteSource, InitialRead, SharedBytes};
 
 use crate::committed::CommittedHeader;
 use crate::dataset::ClassicDataset;
@@ -77,7 +77,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
     open_store(
         request,
-        if request.writable { FileStore::memory(bytes) } else { FileStore::own(bytes) },
+        if request.writable { FileStore::memory(bytes) } else { FileStore::fixed(bytes) },
         persist,
     )
 }
@@ -96,7 +96,7 @@ fn check_place(request: &OpenRequest<'_>) -> Result<()> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: SharedBytes) -> Result<Arc<dyn Dataset>> {
     open_store(
         request,
         if request.writable { FileStore::memory(bytes.to_vec()) } else { FileStore::fixed(bytes) },

@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn limited(bytes: &[u8], limits: &Limits) -> Result<ClassicHeader> {
-        read(&FileStore::fixed(bytes.into()), bytes.len() as u64, limits)
+        read(&FileStore::fixed(bytes.to_vec()), bytes.len() as u64, limits)
     }
 
     /// A header with one dimension, one attribute and one variable.

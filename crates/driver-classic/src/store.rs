@@ -1,7 +1,6 @@
 //! [`FileStore`]: the storage of a file's bytes: a file, growing memory, or fixed memory.
 
 use std::fs::{File, Metadata};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +9,7 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::single_file::{OpenedFile, file_identity};
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::{OutBuf, file_io};
-use nczarr_storage::source::{ByteSource, ReadAhead};
+use nczarr_storage::source::{ByteSource, ReadAhead, SharedBytes};
 
 /// The bytes of one file.
 #[derive(Debug)]
@@ -27,30 +26,13 @@ enum StorePlace {
         path: PathBuf,
     },
     Memory(RwLock<Vec<u8>>),
-    Fixed(FixedBytes),
+    /// Bytes that do not change.
+    Fixed(SharedBytes),
     Elsewhere(ReadAhead),
     #[cfg(test)]
     Failing(crate::faults::Failing),
     #[cfg(feature = "mmap")]
     Mapped(crate::mapped::MappedFile),
-}
-
-/// Bytes that do not change.
-#[derive(Debug)]
-enum FixedBytes {
-    Shared(Arc<[u8]>),
-    Own(Vec<u8>),
-}
-
-impl Deref for FixedBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Shared(bytes) => bytes,
-            Self::Own(bytes) => bytes,
-        }
-    }
 }
 
 impl FileStore {
@@ -66,13 +48,8 @@ impl FileStore {
         Self::new(StorePlace::Memory(RwLock::new(bytes)))
     }
 
-    pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
-        Self::new(StorePlace::Fixed(FixedBytes::Shared(bytes)))
-    }
-
-    /// As `fixed`, for owned bytes.
-    pub(crate) fn own(bytes: Vec<u8>) -> Self {
-        Self::new(StorePlace::Fixed(FixedBytes::Own(bytes)))
+    pub(crate) fn fixed(bytes: impl Into<SharedBytes>) -> Self {
+        Self::new(StorePlace::Fixed(bytes.into()))
     }
 
     /// Creates a store over a remote file.

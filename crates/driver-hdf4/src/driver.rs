@@ -27,7 +27,7 @@ impl Driver for Hdf4Driver {
         match &request.backing {
             Backing::Place => open::open(request),
             Backing::Source(source) => open::open_from_source(request, Arc::clone(source)),
-            Backing::Bytes(bytes) => open::open_bytes(request, Arc::clone(bytes)),
+            Backing::Bytes(bytes) => open::open_bytes(request, bytes.clone()),
             Backing::Memory { .. } => open::open_in_memory(request),
         }
     }

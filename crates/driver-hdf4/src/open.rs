@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest};
 use nczarr_model::{ErrorKind, ModelCell, Result};
-use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::source::{ByteSource, InitialRead, SharedBytes};
 
 use crate::dataset::Hdf4Dataset;
 use crate::file::Hdf4File;
@@ -53,7 +53,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>) -> Result<Arc<dyn Datase
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: SharedBytes) -> Result<Arc<dyn Dataset>> {
     open_store(request, FileSource::memory(bytes))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nczarr_chunkio::ByteStore;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::{OutBuf, file_io};
-use nczarr_storage::source::{ByteSource, ReadAhead};
+use nczarr_storage::source::{ByteSource, ReadAhead, SharedBytes};
 
 /// Most bytes prefetched together.
 const TOGETHER: u64 = 8 << 20;
@@ -25,7 +25,7 @@ pub(crate) struct FileSource {
 #[derive(Debug)]
 enum SourceKind {
     File { file: File, path: PathBuf },
-    Memory(Arc<[u8]>),
+    Memory(SharedBytes),
     Elsewhere(ReadAhead),
 }
 
@@ -45,7 +45,7 @@ impl FileSource {
         }
     }
 
-    pub(crate) fn memory(bytes: Arc<[u8]>) -> Self {
+    pub(crate) fn memory(bytes: SharedBytes) -> Self {
         Self { size: bytes.len() as u64, place: SourceKind::Memory(bytes) }
     }
 

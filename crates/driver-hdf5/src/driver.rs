@@ -40,7 +40,7 @@ impl Driver for Hdf5Driver {
         match &request.backing {
             Backing::Place => read::open(request),
             Backing::Source(source) => read::open_from_source(request, Arc::clone(source)),
-            Backing::Bytes(bytes) => read::open_bytes(request, Arc::clone(bytes)),
+            Backing::Bytes(bytes) => read::open_bytes(request, bytes.clone()),
             &Backing::Memory { persist } => read::open_in_memory(request, persist),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::source::{ByteSource, InitialRead};
+use crate::source::{ByteSource, InitialRead, SharedBytes};
 use crate::{MapOptions, ZMap};
 
 /// Bytes near the start of a file that identify its format.
@@ -39,7 +39,7 @@ pub enum Backing {
     /// The file at the target, which was opened for recognition and is remote.
     Source(Arc<dyn ByteSource>),
     /// These bytes of a file. The target only names it, and changes stay in memory.
-    Bytes(Arc<[u8]>),
+    Bytes(SharedBytes),
     /// Memory. The file at the target is read into it, if the request opens a dataset.
     Memory {
         /// Whether closing writes the file to the target, in one step.

@@ -299,7 +299,7 @@ mod tests {
     /// Checks that our reader and the zip library find the same. Returns whether our reader accepts the
     /// archive.
     fn agree(bytes: &[u8]) -> std::result::Result<bool, TestCaseError> {
-        let (source, len) = (ArchiveSource::Memory(bytes.into()), bytes.len() as u64);
+        let (source, len) = (ArchiveSource::Memory(bytes.to_vec().into()), bytes.len() as u64);
         let Ok(Some(mut ours)) = read_at_once(&source, len, &Limits::default()) else { return Ok(false) };
         let archive = ZipArchive::new(SourceCursor::new(source, len))
             .map_err(|error| TestCaseError::fail(error.to_string()))?;

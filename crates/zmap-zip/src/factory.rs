@@ -44,7 +44,7 @@ impl MapFactory for ZipMaps {
             }
             Backing::Bytes(bytes) => {
                 let folder = folder_of(request.target)?;
-                let bytes = Arc::clone(bytes);
+                let bytes = bytes.clone();
                 return Ok(Arc::new(ZipMap::in_memory(bytes, folder, markers, writable, options)?));
             }
             &Backing::Memory { persist } => {

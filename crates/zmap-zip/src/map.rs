@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::ReadJob;
-use nczarr_storage::source::ByteSource;
+use nczarr_storage::source::{ByteSource, SharedBytes};
 use nczarr_storage::{
     ByteRange, Key, Limits, ListMode, MapCaps, MapOptions, ObjectInfo, OutBuf, Precondition, ReadOptions,
     Version, WriteOutcome, ZMap,
@@ -89,7 +89,7 @@ impl ZipMap {
     ///
     /// # Errors
     /// `NC_ENOTNC` if it is not an archive.
-    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
+    pub fn from_bytes(bytes: impl Into<SharedBytes>, markers: &[&str], limits: &Limits) -> Result<Self> {
         let mut options = MapOptions::default();
         options.limits = limits.clone();
         Self::in_memory(bytes, None, markers, false, &options)
@@ -101,7 +101,7 @@ impl ZipMap {
     /// # Errors
     /// `NC_ENOTNC` if it is not an archive; errors of the system if there is no memory for a copy.
     pub fn in_memory(
-        bytes: impl Into<Arc<[u8]>>,
+        bytes: impl Into<SharedBytes>,
         folder: Option<&str>,
         markers: &[&str],
         writable: bool,

@@ -5,14 +5,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use nczarr_model::Error;
-use nczarr_storage::source::ByteSource;
+use nczarr_storage::source::{ByteSource, SharedBytes};
 use nczarr_storage::{ByteRange, OutBuf};
 
 /// The bytes of an archive.
 #[derive(Debug, Clone)]
 pub(crate) enum ArchiveSource {
     File(Arc<File>),
-    Memory(Arc<[u8]>),
+    Memory(SharedBytes),
     Remote(Arc<dyn ByteSource>),
 }
 
@@ -349,8 +349,9 @@ mod tests {
             cut in 0u64..300_000,
             steps in prop::collection::vec((0u64..250_000, 0usize..100_000), 1..12),
         ) {
-            let bytes: Arc<[u8]> = (0..len).map(|i| (i * 7 + (i >> 8)) as u8).collect();
-            let mut ours = SourceCursor::new(ArchiveSource::Memory(Arc::clone(&bytes)), cut.min(len as u64));
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7 + (i >> 8)) as u8).collect();
+            let bytes = SharedBytes::from(bytes);
+            let mut ours = SourceCursor::new(ArchiveSource::Memory(bytes.clone()), cut.min(len as u64));
             let mut theirs = io::Cursor::new(&bytes[..len.min(cut as usize)]);
             for (to, want) in steps {
                 prop_assert_eq!(ours.seek(SeekFrom::Start(to)).unwrap(), theirs.seek(SeekFrom::Start(to)).unwrap());

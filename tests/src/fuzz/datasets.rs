@@ -128,7 +128,7 @@ impl Target for Classic {
         mutate::bytes(rng, &mut bytes);
         let writable = rng.one_in(8);
         Case::of_bytes(name.clone(), bytes, move |bytes| {
-            let opened = options().writable(writable).open_bytes("fuzz", bytes);
+            let opened = options().writable(writable).open_bytes("fuzz", bytes.to_vec());
             if !judged(opened.as_ref().map_err(Clone::clone))? {
                 return Ok(false);
             }
@@ -157,7 +157,7 @@ impl Target for Archives {
         Case::of_bytes(name.clone(), bytes, |bytes| {
             let mut limits = Limits::default();
             limits.document = CHUNK;
-            let map = match ZipMap::from_bytes(bytes, &[".zgroup", ".zattrs"], &limits) {
+            let map = match ZipMap::from_bytes(bytes.to_vec(), &[".zgroup", ".zattrs"], &limits) {
                 Ok(map) => map,
                 error => return judged(error),
             };

@@ -13,7 +13,9 @@ use super::locate::DatasetLocation;
 use super::locate::TAIL;
 use super::{CreatePlace, ProbeLog, open_chosen, parse_target, url_options};
 use crate::registry::not_built;
-use crate::{Backing, Clobber, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
+use crate::{
+    Backing, Clobber, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, SharedBytes, trace,
+};
 
 impl Registry {
     /// Opens a dataset that is one file, from its bytes. `name`, a path or URL, supplies the name and the
@@ -25,7 +27,7 @@ impl Registry {
     pub fn open_bytes(
         self: &Arc<Self>,
         name: &str,
-        bytes: Arc<[u8]>,
+        bytes: SharedBytes,
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
@@ -43,7 +45,7 @@ impl Registry {
         if let Some(factory) = archive {
             let request = OpenRequest::new(&target, options, self).writable(writable);
             return trace::call("open", &target, || {
-                let backing = Backing::Bytes(Arc::clone(&bytes));
+                let backing = Backing::Bytes(bytes.clone());
                 let map = trace::traced(open_map(&request, factory, &backing)?);
                 let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));

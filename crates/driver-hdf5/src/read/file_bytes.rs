@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nczarr_chunkio::ByteStore;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::{OutBuf, file_io};
-use nczarr_storage::source::{ByteSource, ReadAhead};
+use nczarr_storage::source::{ByteSource, ReadAhead, SharedBytes};
 
 /// Most bytes read between requested ranges of a remote file to save requests.
 const SPARE: u64 = 256 << 10;
@@ -19,7 +19,7 @@ pub(crate) enum FileBytes {
     /// A local file and its absolute path.
     File(File, PathBuf),
     /// Memory.
-    Memory(Arc<[u8]>),
+    Memory(SharedBytes),
     /// A remote file, and a cache for its small reads.
     Remote(Arc<dyn ByteSource>, ReadAhead),
 }

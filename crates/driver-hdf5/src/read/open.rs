@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 
 use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Registry};
 use nczarr_model::{Error, ErrorKind, ModelCell, Result};
-use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::source::{ByteSource, InitialRead, SharedBytes};
 
 use super::build::{self, LoadedFile};
 use super::dataset::HdfDataset;
@@ -89,7 +89,7 @@ pub(crate) fn lock(file: &File, path: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: SharedBytes) -> Result<Arc<dyn Dataset>> {
     if request.writable {
         return write::open_bytes(request, bytes);
     }

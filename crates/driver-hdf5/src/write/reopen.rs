@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, PersistTarget, Registry, single_file};
 use nczarr_model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
+use nczarr_storage::source::SharedBytes;
 
 use super::bytes::UNDEFINED;
 use super::committed::CommittedFile;
@@ -40,7 +41,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: SharedBytes) -> Result<Arc<dyn Dataset>> {
     let file = WritableFile::memory(bytes.to_vec());
     start(request, FileBytes::Memory(bytes), file, None)
 }
@@ -54,7 +55,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     if !persist {
         lock(&opened.file, &request.target.path)?;
     }
-    let bytes: Arc<[u8]> = opened.read()?.into();
+    let bytes = SharedBytes::from(opened.read()?);
     let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
     let file = WritableFile::memory(bytes.to_vec());
     start(request, FileBytes::Memory(bytes), file, persist)

@@ -5,6 +5,7 @@
 
 mod range_cache;
 mod read_ahead;
+mod shared_bytes;
 
 use std::fmt;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use crate::{ByteRange, OutBuf};
 
 pub use crate::factory::Backing;
 pub use read_ahead::ReadAhead;
+pub use shared_bytes::SharedBytes;
 
 /// The callback of a read: receives the bytes or the error.
 pub type ReadCallback = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;

@@ -27,7 +27,7 @@ fn packed(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
 }
 
 fn of(bytes: &[u8]) -> ZipMap {
-    ZipMap::from_bytes(bytes, MARKERS, &Default::default()).unwrap()
+    ZipMap::from_bytes(bytes.to_vec(), MARKERS, &Default::default()).unwrap()
 }
 
 /// Returns the members as another reader finds them.

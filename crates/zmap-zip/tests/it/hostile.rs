@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::{MARKERS, key};
 
 fn of(bytes: &[u8]) -> nczarr_model::Result<ZipMap> {
-    ZipMap::from_bytes(bytes, MARKERS, &Limits::default())
+    ZipMap::from_bytes(bytes.to_vec(), MARKERS, &Limits::default())
 }
 
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
@@ -149,7 +149,7 @@ fn too_many_members_are_refused() {
     let bytes = nczarr_zmap_zip::archive((0..100).map(|i| (key(&format!("v/{i}")), b"x"))).unwrap();
     let mut limits = Limits::default();
     limits.entries = 99;
-    let error = ZipMap::from_bytes(bytes.as_slice(), MARKERS, &limits).unwrap_err();
+    let error = ZipMap::from_bytes(bytes, MARKERS, &limits).unwrap_err();
     assert!(error.to_string().contains("99"), "{error}");
 }
 
