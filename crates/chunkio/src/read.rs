@@ -230,22 +230,14 @@ impl ChunkRead<'_> {
     fn ticket(&self, number: usize, part: &ChunkPart) -> ReadTicket<'_> {
         let plan = &self.engine.form.plan;
         let bytes = self.engine.form.bytes();
-        let ticket = |ranges, hint, limit, into| ReadTicket {
-            index: number,
-            ranges,
-            hint,
-            limit,
-            versioned: false,
-            into,
-        };
         if let Some((ranges, bytes, direct)) = self.requests(part) {
             let into = if direct { self.output.lend(number, part) } else { None };
-            return ticket(ranges, bytes, bytes, into);
+            return ReadTicket::new(number, ranges, bytes).hint(bytes).into(into);
         }
         let direct = part.cover == Coverage::All && self.is_direct(part);
         let into = if direct { self.output.lend(number, part) } else { None };
         let hint = if plan.has_filters() { bytes / 2 } else { bytes };
-        ticket(Ranges::All, hint, plan.limit, into)
+        ReadTicket::new(number, Ranges::All, plan.limit).hint(hint).into(into)
     }
 
     /// Places one chunk from the map in the result.

@@ -244,14 +244,7 @@ impl ReadJob for PrefetchJob<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(self.keys.get(index)?);
-        Some(ReadTicket {
-            index,
-            ranges: Ranges::All,
-            hint: HINT,
-            limit: self.limit,
-            versioned: false,
-            into: None,
-        })
+        Some(ReadTicket::new(index, Ranges::All, self.limit).hint(HINT))
     }
 
     fn remaining(&self) -> Option<usize> {

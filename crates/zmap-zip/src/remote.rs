@@ -67,14 +67,7 @@ impl ReadJob for SingleRead<'_> {
         }
         key.set(&self.wanted.key);
         let FetchRequest { ranges, limit, versioned, .. } = self.wanted;
-        Some(ReadTicket {
-            index: 0,
-            ranges: ranges.clone(),
-            hint: 0,
-            limit: *limit,
-            versioned: *versioned,
-            into: None,
-        })
+        Some(ReadTicket::new(0, ranges.clone(), *limit).versioned(*versioned))
     }
 
     fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

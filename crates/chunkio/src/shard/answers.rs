@@ -54,14 +54,15 @@ impl ReadJob for ShardRequests<'_, '_, '_> {
         let (round, level) = (self.round, &self.round.map.level);
         key.set(&round.shards[request.shard].key);
         let versioned = round.caps.versioned_parts;
-        let ticket =
-            |ranges, bytes| ReadTicket { index, ranges, hint: bytes, limit: bytes, versioned, into: None };
+        let ticket = |ranges, bytes| ReadTicket::new(index, ranges, bytes).hint(bytes).versioned(versioned);
         Some(match &request.what {
             RequestKind::Index if level.at_start => {
                 ticket(Ranges::One(ByteRange::first(level.index_bytes as u64)), level.index_bytes)
             }
             RequestKind::Index => ticket(Ranges::Suffix(level.index_bytes as u64), level.index_bytes),
-            RequestKind::Whole => ReadTicket { limit: level.limit, ..ticket(Ranges::All, HINT) },
+            RequestKind::Whole => {
+                ReadTicket::new(index, Ranges::All, level.limit).hint(HINT).versioned(versioned)
+            }
             RequestKind::Parts(_, stretches) => {
                 let bytes = usize::try_from(stretches.bytes()).unwrap_or(usize::MAX);
                 let range = |&(from, to): &(u64, u64)| ByteRange::new(from, to - from);
@@ -74,10 +75,8 @@ impl ReadJob for ShardRequests<'_, '_, '_> {
                 let item = &round.items[*number];
                 let into = lock(&item.ticket).as_mut().and_then(|ticket| ticket.into.take());
                 // The length equals the capacity of the memory.
-                ReadTicket {
-                    into,
-                    ..ticket(Ranges::One(ByteRange::new(item.from, item.len)), item.len as usize)
-                }
+                let range = ByteRange::new(item.from, item.len);
+                ticket(Ranges::One(range), item.len as usize).into(into)
             }
         })
     }
@@ -210,7 +209,7 @@ impl ShardRequests<'_, '_, '_> {
         let (round, item) = (self.round, &self.round.items[number]);
         let age = self.age(shard, &found);
         let Some(ticket) = round.take(number) else { return };
-        let mut ticket = ReadTicket { into, ..ticket };
+        let mut ticket = ticket.into(into);
         if age == VersionMatch::Other {
             // The ticket's memory is bound to this call, so the retry runs here.
             let mut round = ReadRound::again(round.map, round.job);

@@ -94,7 +94,7 @@ impl ReadJob for SingleChunkRead<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         key.set(self.key);
-        Some(ReadTicket { index: 0, ranges, hint: 0, limit: self.limit, versioned: false, into: None })
+        Some(ReadTicket::new(0, ranges, self.limit))
     }
 
     fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

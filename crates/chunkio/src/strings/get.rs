@@ -140,14 +140,7 @@ impl ReadJob for TextReadJob<'_> {
         self.engine.locate(&part.index, key);
         let plan = &self.engine.form.plan;
         let hint = plan.bytes.unwrap_or(self.engine.form.elems).min(plan.limit);
-        Some(ReadTicket {
-            index: number,
-            ranges: Ranges::All,
-            hint,
-            limit: plan.limit,
-            versioned: false,
-            into: None,
-        })
+        Some(ReadTicket::new(number, Ranges::All, plan.limit).hint(hint))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

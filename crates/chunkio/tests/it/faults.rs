@@ -254,14 +254,8 @@ impl nczarr_storage::ZMap for Rogue {
         while let Some(mut ticket) = job.next(&mut key) {
             let bytes = [1; 16];
             let found = || Ok(Some((nczarr_storage::batch::ReadOutcome::Bytes(&bytes), None)));
-            let copy = |index| nczarr_storage::batch::ReadTicket {
-                index,
-                ranges: nczarr_storage::batch::Ranges::All,
-                hint: 0,
-                limit: 0,
-                versioned: false,
-                into: None,
-            };
+            let copy =
+                |index| nczarr_storage::batch::ReadTicket::new(index, nczarr_storage::batch::Ranges::All, 0);
             match self.1 {
                 0 => drop(ticket),
                 1 => {

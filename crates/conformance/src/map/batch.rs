@@ -74,9 +74,8 @@ impl ReadJob for RecordingBatch<'_> {
             .expect("nothing panics while it is held")
             .take()
             .map(OutBuf::from_slice);
-        let (ranges, hint, limit, versioned) =
-            (piece.ranges.clone(), piece.hint, piece.limit, piece.versioned);
-        Some(ReadTicket { index, ranges, hint, limit, versioned, into })
+        let ticket = ReadTicket::new(index, piece.ranges.clone(), piece.limit);
+        Some(ticket.hint(piece.hint).versioned(piece.versioned).into(into))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

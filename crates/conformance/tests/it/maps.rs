@@ -256,7 +256,7 @@ impl ReadJob for Meddled<'_> {
             (Fault::BatchDropsATicket, _) if ticket.index == 17 => {}
             (Fault::BatchAnswersTwice, Ok(None)) => {
                 let (ranges, index) = (ticket.ranges.clone(), ticket.index);
-                let again = ReadTicket { index, ranges, hint: 0, limit: 0, versioned: false, into: None };
+                let again = ReadTicket::new(index, ranges, 0);
                 self.job.done(ticket, Ok(None));
                 self.job.done(again, Ok(None));
             }

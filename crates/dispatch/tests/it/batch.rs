@@ -75,14 +75,8 @@ impl ReadJob for Reads {
         let want = self.wants.get(index)?;
         key.set(&Key::new(want.key).unwrap());
         let into = self.memory[index].lock().unwrap().take().map(OutBuf::new);
-        Some(ReadTicket {
-            index,
-            ranges: want.ranges.clone(),
-            hint: 0,
-            limit: want.limit,
-            versioned: want.versioned,
-            into,
-        })
+        let ticket = ReadTicket::new(index, want.ranges.clone(), want.limit);
+        Some(ticket.versioned(want.versioned).into(into))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -107,14 +107,7 @@ impl ReadJob for Batch {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let mut left = self.left.lock().unwrap();
         key.set(&left.pop()?);
-        Some(ReadTicket {
-            index: left.len(),
-            ranges: Ranges::All,
-            hint: 1,
-            limit: 100,
-            versioned: false,
-            into: None,
-        })
+        Some(ReadTicket::new(left.len(), Ranges::All, 100).hint(1))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -156,7 +156,7 @@ fn read_batch<T: Send>(
 /// Returns the ticket for a document.
 pub(crate) fn ticket<'j>(index: usize, limits: &Limits) -> ReadTicket<'j> {
     let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-    ReadTicket { index, ranges: Ranges::All, hint: HINT, limit, versioned: false, into: None }
+    ReadTicket::new(index, Ranges::All, limit).hint(HINT)
 }
 
 /// Returns the bytes that the map delivered for a document.

@@ -33,7 +33,15 @@ pub enum Ranges {
 }
 
 /// One object to read.
+///
+/// ```
+/// use nczarr_storage::batch::{Ranges, ReadTicket};
+///
+/// let ticket = ReadTicket::new(7, Ranges::All, 1 << 20).hint(4096);
+/// assert!(ticket.index == 7 && !ticket.versioned && ticket.into.is_none());
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ReadTicket<'j> {
     /// The number of this ticket in its job.
     pub index: usize,
@@ -53,6 +61,19 @@ pub struct ReadTicket<'j> {
     /// byte elsewhere; a longer object is an error (`NC_EIO`). A shorter object fills less, and the job
     /// compares the length. A `One` whose length differs from the capacity is not read in place.
     pub into: Option<OutBuf<'j>>,
+}
+
+impl<'j> ReadTicket<'j> {
+    /// Requests parts of an object, at most `limit` bytes, without its version.
+    pub fn new(index: usize, ranges: Ranges, limit: usize) -> Self {
+        Self { index, ranges, hint: 0, limit, versioned: false, into: None }
+    }
+
+    nczarr_runtime::setters! {
+        hint: usize,
+        versioned: bool,
+        into: Option<OutBuf<'j>>,
+    }
 }
 
 /// The location of an object's bytes.

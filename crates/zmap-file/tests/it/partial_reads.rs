@@ -40,7 +40,7 @@ impl ReadJob for Parts<'_> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(self.keys.get(index)?);
         let ranges = Ranges::One(self.range);
-        Some(ReadTicket { index, ranges, hint: 8, limit: 1 << 20, versioned: false, into: None })
+        Some(ReadTicket::new(index, ranges, 1 << 20).hint(8))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -41,8 +41,7 @@ impl ReadJob for Job {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         key.set(&Key::new("x").unwrap());
         let first = self.next.fetch_add(1, Ordering::Relaxed) == 0;
-        let ticket =
-            ReadTicket { index: 0, ranges: Ranges::All, hint: 9, limit: 100, versioned: false, into: None };
+        let ticket = ReadTicket::new(0, Ranges::All, 100).hint(9);
         first.then_some(ticket)
     }
 

@@ -110,8 +110,7 @@ impl ReadJob for Job<'_> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let (name, ranges) = self.wanted.get(index)?;
         key.set(&Key::new(name).unwrap());
-        let ranges = ranges.clone();
-        Some(ReadTicket { index, ranges, hint: 1000, limit: 10 * self.len, versioned: false, into: None })
+        Some(ReadTicket::new(index, ranges.clone(), 10 * self.len).hint(1000))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -90,7 +90,7 @@ impl ReadJob for Job {
             _ => return None,
         };
         key.set(&Key::new("k").unwrap());
-        Some(ReadTicket { index, ranges, hint: 1000, limit: usize::MAX, versioned: false, into: None })
+        Some(ReadTicket::new(index, ranges, usize::MAX).hint(1000))
     }
 
     fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -139,8 +139,9 @@ impl nczarr_storage::batch::ReadJob for Limited<'_> {
     }
 
     fn next<'j>(&'j self, key: &mut nczarr_storage::Key) -> Option<nczarr_storage::batch::ReadTicket<'j>> {
-        let ticket = nczarr_storage::batch::ReadJob::next(self.0, key)?;
-        Some(nczarr_storage::batch::ReadTicket { limit: 5, ..ticket })
+        let mut ticket = nczarr_storage::batch::ReadJob::next(self.0, key)?;
+        ticket.limit = 5;
+        Some(ticket)
     }
 
     fn done(

@@ -191,7 +191,7 @@ impl ReadJob for Batch {
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let (index, ranges) = self.take(key)?;
-        Some(ReadTicket { index, ranges, hint: 10, limit: 1 << 20, versioned: false, into: None })
+        Some(ReadTicket::new(index, ranges, 1 << 20).hint(10))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

@@ -39,8 +39,8 @@ impl ReadJob for Reads<'_> {
         }
         key.set(&self.key);
         let into = self.into.lock().unwrap().take().map(OutBuf::from_slice);
-        let (ranges, limit, versioned) = (self.ranges.clone(), self.limit, self.versioned);
-        Some(ReadTicket { index: 0, ranges, hint: 0, limit, versioned, into })
+        let ticket = ReadTicket::new(0, self.ranges.clone(), self.limit);
+        Some(ticket.versioned(self.versioned).into(into))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
