@@ -51,9 +51,10 @@ pub(super) enum ReadOutput<'s> {
     Owned(Vec<u8>),
 }
 
-/// Reads the ranges of a ticket from an open object.
+/// Reads the ranges of a ticket from an open object. `stat`: its state, if known.
 pub(super) fn fetch<'s>(
     file: BorrowedFd<'_>,
+    stat: Option<&Stat>,
     ticket: &mut ReadTicket<'_>,
     scratch: &'s mut ReadScratch,
 ) -> Result<ReadOutput<'s>, ReadFailure> {
@@ -67,10 +68,12 @@ pub(super) fn fetch<'s>(
             }
             None => whole(file, hint, limit, &mut scratch.bytes)?,
         },
-        Ranges::One(ByteRange { offset, len: None }) => ReadOutput::Owned(tail(file, *offset, limit)?),
+        Ranges::One(ByteRange { offset, len: None }) => {
+            ReadOutput::Owned(tail(file, &regular(file, stat)?, *offset, limit)?)
+        }
         Ranges::Suffix(len) => {
-            let end = size(&want_regular(file)?);
-            ReadOutput::Owned(tail(file, end.saturating_sub(*len), limit)?)
+            let end = size(&regular(file, stat)?);
+            one(file, end.saturating_sub(*len), *len.min(&end), limit, &mut scratch.bytes)?
         }
         Ranges::One(ByteRange { offset, len: Some(len) }) => match &mut into {
             Some(into) if into.capacity() as u64 == *len => {
@@ -189,18 +192,17 @@ fn whole<'s>(
         want_file(file, &out)?;
         return Ok(ReadOutput::ReadScratch(out));
     }
-    Ok(ReadOutput::Owned(tail(file, 0, limit)?))
+    Ok(ReadOutput::Owned(tail(file, &want_regular(file)?, 0, limit)?))
 }
 
-/// Reads from `offset` to the end into a new vector.
-fn tail(file: BorrowedFd<'_>, offset: u64, limit: usize) -> Result<Vec<u8>, ReadFailure> {
-    let stat = want_regular(file)?;
-    let len = size(&stat).saturating_sub(offset);
+/// Reads a file with a known state from `offset` to the end into a new vector.
+fn tail(file: BorrowedFd<'_>, stat: &Stat, offset: u64, limit: usize) -> Result<Vec<u8>, ReadFailure> {
+    let len = size(stat).saturating_sub(offset);
     if len > limit as u64 {
         return Err(ReadFailure::TooLong(limit));
     }
     let mut bytes = Vec::new();
-    vec_from(file, &stat, ByteRange { offset, len: None }, &mut bytes)?;
+    vec_from(file, stat, ByteRange { offset, len: None }, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -247,8 +249,17 @@ pub(super) fn want_file(file: BorrowedFd<'_>, out: &OutBuf<'_>) -> Result<(), Re
     if out.filled().is_empty() { want_regular(file).map(|_| ()) } else { Ok(()) }
 }
 
+/// Returns the state of a regular file.
 pub(super) fn want_regular(file: BorrowedFd<'_>) -> Result<Stat, ReadFailure> {
-    let stat = fstat(file)?;
+    regular(file, None)
+}
+
+/// As [`want_regular`]; does not ask for a state that is known.
+fn regular(file: BorrowedFd<'_>, known: Option<&Stat>) -> Result<Stat, ReadFailure> {
+    let stat = match known {
+        Some(stat) => *stat,
+        None => fstat(file)?,
+    };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stat),
         FileType::Directory => Err(ReadFailure::Directory),

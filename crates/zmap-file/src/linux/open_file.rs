@@ -18,11 +18,13 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct OpenFile(OwnedFd);
 
 impl OpenFile {
-    /// Counts an open file. `None`: the limit is reached.
-    pub(super) fn new(file: OwnedFd) -> Option<Self> {
-        let object = Self(file);
-        // Counted first, because dropping subtracts it.
-        (COUNT.fetch_add(1, Ordering::Relaxed) < most()).then_some(object)
+    /// Counts an open file; returns it if the limit is reached.
+    pub(super) fn new(file: OwnedFd) -> Result<Self, OwnedFd> {
+        if COUNT.fetch_add(1, Ordering::Relaxed) < most() {
+            return Ok(Self(file));
+        }
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+        Err(file)
     }
 
     /// Whether the limit allows another file.

@@ -35,10 +35,13 @@ pub(super) struct OpenFileCache {
     /// Whether a part of an object was read before. A map that is opened for a single read caches nothing.
     used: AtomicBool,
     /// Allocated for the first cached file: most maps are open for a short time.
-    sets: OnceLock<Vec<Mutex<CacheSet>>>,
+    sets: OnceLock<Box<[LazySet]>>,
     /// The device of the root, if its file system is one of [`LOCAL`].
     device: OnceLock<Option<u64>>,
 }
+
+/// A set that is allocated for its first file.
+type LazySet = OnceLock<Box<Mutex<CacheSet>>>;
 
 #[derive(Default)]
 struct CacheSet {
@@ -98,6 +101,11 @@ impl CacheSlot {
     }
 }
 
+/// Returns the set of a key.
+fn set_of(name: u64) -> usize {
+    (name >> (u64::BITS - SETS.ilog2())) as usize
+}
+
 /// Hashes a key; the highest bits choose the set.
 fn name_of(key: &str) -> u64 {
     let mix = |hash: u64, word: u64| {
@@ -125,6 +133,14 @@ impl CacheSet {
         let place = free.filter(|_| more).or(taken).unwrap_or(0);
         self.next = (place + 1) % WAYS;
         place
+    }
+
+    /// Returns the slot for a key, empty: the old file is closed first, so that the limit has room.
+    fn empty_slot(&mut self, name: u64) -> Option<&mut Option<CacheSlot>> {
+        let place = self.place(name);
+        let slot = self.slots.get_mut(place)?;
+        *slot = None;
+        Some(slot)
     }
 }
 
@@ -156,6 +172,28 @@ impl OpenFileCache {
         })
     }
 
+    /// Caches the file of an object that was just opened, because more parts will be read. Returns it with
+    /// its version, whose state is `stat`; `Err` if it is not cached.
+    pub(super) fn insert_version(
+        &self,
+        root: BorrowedFd<'_>,
+        key: &str,
+        file: OwnedFd,
+        stat: Stat,
+    ) -> Result<(Arc<OpenFile>, Version), OwnedFd> {
+        if self.device(root) != Some(stat.st_dev) {
+            return Err(file);
+        }
+        let (name, inode) = (name_of(key), NonZeroU64::new(stat.st_ino));
+        let mut set = self.set_or_new(name);
+        let Some(slot) = set.as_mut().and_then(|set| set.empty_slot(name)) else { return Err(file) };
+        let object = Arc::new(OpenFile::new(file)?);
+        let version = Version::scarce(FileVersion::kept(Arc::clone(&object), stat));
+        let shared = SharedFile { object: Arc::clone(&object), version: Some(version.clone()) };
+        *slot = Some(CacheSlot { name, inode, held: SlotFile::SharedFile(Box::new(shared)) });
+        Ok((object, version))
+    }
+
     /// Closes the file of an object that was replaced or removed, which would keep its disk space.
     pub(super) fn forget(&self, key: &str) {
         let name = name_of(key);
@@ -167,13 +205,19 @@ impl OpenFileCache {
 
     /// Closes all files.
     pub(super) fn clear(&self) {
-        for set in self.sets.get().into_iter().flatten() {
+        for set in self.sets.get().into_iter().flatten().filter_map(OnceLock::get) {
             set.lock().unwrap_or_else(PoisonError::into_inner).slots = Default::default();
         }
     }
 
     fn set(&self, name: u64) -> Option<MutexGuard<'_, CacheSet>> {
-        free(self.sets.get()?.get((name >> (u64::BITS - SETS.ilog2())) as usize)?)
+        free(self.sets.get()?.get(set_of(name))?.get()?)
+    }
+
+    /// As [`OpenFileCache::set`]; allocates the set.
+    fn set_or_new(&self, name: u64) -> Option<MutexGuard<'_, CacheSet>> {
+        let sets = self.sets.get_or_init(|| (0..SETS).map(|_| OnceLock::new()).collect());
+        free(sets.get(set_of(name))?.get_or_init(Box::default))
     }
 
     /// Whether lookups of the file system are never stale.
@@ -226,26 +270,22 @@ impl CacheLookup<'_> {
     }
 
     /// Caches the file of the object, unless it is the map's first partial read.
-    ///
-    /// `more`: another part will certainly be read.
-    pub(super) fn insert(self, root: BorrowedFd<'_>, file: OwnedFd, more: bool) {
+    pub(super) fn insert(self, root: BorrowedFd<'_>, file: OwnedFd) {
         let kept = self.kept;
-        if !more && !kept.used.load(Ordering::Relaxed) {
+        if !kept.used.load(Ordering::Relaxed) {
             kept.used.store(true, Ordering::Relaxed);
             return;
         }
         if kept.device(root).is_none() {
             return;
         }
-        kept.sets.get_or_init(|| (0..SETS).map(|_| Mutex::default()).collect());
         let name = self.name;
-        let Some(mut set) = self.set.or_else(|| kept.set(name)) else { return };
-        let place = set.place(name);
-        let Some(place) = set.slots.get_mut(place) else { return };
-        // Drops the old file first, so that the limit has room.
-        *place = None;
-        let Some(object) = OpenFile::new(file) else { return };
-        *place = Some(CacheSlot { name, inode: None, held: SlotFile::Alone(Some(object)) });
+        let mut set = self.set.or_else(|| kept.set_or_new(name));
+        if let Some(slot) = set.as_mut().and_then(|set| set.empty_slot(name))
+            && let Ok(object) = OpenFile::new(file)
+        {
+            *slot = Some(CacheSlot { name, inode: None, held: SlotFile::Alone(Some(object)) });
+        }
     }
 }
 
@@ -291,8 +331,9 @@ mod tests {
         }
         let root = File::open(scratch.path()).unwrap();
         let kept = OpenFileCache::default();
+        kept.used.store(true, Ordering::Relaxed);
         let insert = |key: &str| {
-            kept.lookup(key).insert(root.as_fd(), File::open(scratch.path().join("a")).unwrap().into(), true)
+            kept.lookup(key).insert(root.as_fd(), File::open(scratch.path().join("a")).unwrap().into())
         };
         insert("a");
         if !kept.is_local(root.as_fd()) {

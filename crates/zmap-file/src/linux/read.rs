@@ -9,7 +9,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::run_on_pool;
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::{ByteRange, Key, OutBuf, Version};
-use rustix::fs::{FileType, Mode, fstat};
+use rustix::fs::{FileType, Mode, Stat, fstat};
 use rustix::io::Errno;
 
 use super::fetch::{ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular};
@@ -159,7 +159,7 @@ impl FileMap {
         }
         // A short read at an offset is a partial read, so others are likely.
         if let Some(lookup) = lookup.filter(|_| offset > 0) {
-            lookup.insert(self.root(), file, false);
+            lookup.insert(self.root(), file);
         }
         Ok(true)
     }
@@ -218,7 +218,7 @@ impl FileMap {
             job.done(ticket, found);
             return None;
         }
-        match fetch(open_for_ticket.fd(), &mut ticket, scratch) {
+        match fetch(open_for_ticket.fd(), open_for_ticket.stat(), &mut ticket, scratch) {
             Ok(got) => {
                 let version = open_for_ticket.finish(self, key);
                 match &got {
@@ -249,22 +249,16 @@ impl FileMap {
 
     /// Opens an object for a versioned partial read and caches it, because more parts follow.
     fn versioned(&self, key: &Key) -> Result<Option<OpenObject>> {
-        let find = || self.kept.find_version(self.root(), key.as_str());
-        if let Some((object, version)) = find() {
+        if let Some((object, version)) = self.kept.find_version(self.root(), key.as_str()) {
             return Ok(Some(OpenObject::KeptMarked(object, version)));
         }
         let Some(file) = self.try_open(key)? else { return Ok(None) };
-        let mark = |file| match FileVersion::of(file) {
-            Ok(mark) => Ok(Some(OpenObject::Marked(mark))),
-            Err(errno) => Err(self.fail(key.as_str(), "read", errno)),
-        };
-        // A directory cannot be duplicated here; reading it reports the error.
-        let Ok(copy) = file.try_clone() else { return mark(file) };
-        self.kept.lookup(key.as_str()).insert(self.root(), file, true);
-        match find() {
-            Some((object, version)) => Ok(Some(OpenObject::KeptMarked(object, version))),
-            None => mark(copy),
-        }
+        // The version is that before reading, so that a write in place is detected.
+        let stat = fstat(&file).map_err(|errno| self.fail(key.as_str(), "read", errno))?;
+        Ok(Some(match self.kept.insert_version(self.root(), key.as_str(), file, stat) {
+            Ok((object, version)) => OpenObject::KeptMarked(object, version),
+            Err(file) => OpenObject::Marked(FileVersion::own(file, stat)),
+        }))
     }
 
     /// Opens the object of a ticket; `None` as in [`FileMap::try_open`].
@@ -308,12 +302,21 @@ impl OpenObject {
         }
     }
 
+    /// Returns the state of an object with a version.
+    fn stat(&self) -> Option<&Stat> {
+        match self {
+            Self::Whole(_) | Self::Part(_) | Self::Kept(_) => None,
+            Self::Marked(mark) => Some(mark.stat()),
+            Self::KeptMarked(_, version) => version.get::<FileVersion>().map(FileVersion::stat),
+        }
+    }
+
     /// Returns the version after reading, and caches the file if needed.
     fn finish(self, map: &FileMap, key: &Key) -> Option<Version> {
         match self {
             Self::Whole(_) | Self::Kept(_) => None,
             Self::Part(file) => {
-                map.kept.lookup(key.as_str()).insert(map.root(), file, false);
+                map.kept.lookup(key.as_str()).insert(map.root(), file);
                 None
             }
             Self::Marked(mark) => Some(Version::scarce(mark)),

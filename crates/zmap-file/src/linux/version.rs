@@ -41,7 +41,12 @@ impl FileVersion {
     /// Records the current state of the object in `file`.
     pub(super) fn of(file: OwnedFd) -> Result<Self, Errno> {
         let stat = fstat(&file)?;
-        Ok(Self { file: VersionFile::Own(file), stat })
+        Ok(Self::own(file, stat))
+    }
+
+    /// Records the state of an object that was just opened.
+    pub(super) fn own(file: OwnedFd, stat: Stat) -> Self {
+        Self { file: VersionFile::Own(file), stat }
     }
 
     /// Records the state of a cached object whose name was just looked up.
