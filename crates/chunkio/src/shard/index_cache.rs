@@ -4,14 +4,17 @@
 //! do not matter. A chunk that is missing from a cached index is looked up again.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use nczarr_storage::Stamp;
 
 use super::index::ShardIndex;
 
-/// The number of cached indexes.
-const SLOTS: usize = 256;
+/// The number of groups of slots. A group is allocated for its first index.
+const GROUPS: usize = 16;
+
+/// The number of cached indexes in a group.
+const GROUP_SLOTS: usize = 16;
 
 /// The maximum size of a cached index. All together take no more than the chunk cache.
 const LARGEST: usize = 256 << 10;
@@ -29,28 +32,32 @@ type IndexSlot = RwLock<Option<(Box<str>, Arc<CachedIndex>)>>;
 /// Indexes by key. Each key has one slot, which keeps the latest.
 #[derive(Debug)]
 pub(super) struct IndexCache {
-    slots: Box<[IndexSlot]>,
+    groups: [OnceLock<Box<[IndexSlot; GROUP_SLOTS]>>; GROUPS],
     hash: RandomState,
 }
 
 impl IndexCache {
     pub(super) fn new() -> Self {
-        Self { slots: (0..SLOTS).map(|_| RwLock::default()).collect(), hash: RandomState::new() }
+        Self { groups: [const { OnceLock::new() }; GROUPS], hash: RandomState::new() }
     }
 
-    fn slot(&self, key: &str) -> &IndexSlot {
-        &self.slots[self.hash.hash_one(key) as usize % SLOTS]
+    /// Returns the group of a key, and its slot there.
+    fn locate(&self, key: &str) -> (&OnceLock<Box<[IndexSlot; GROUP_SLOTS]>>, usize) {
+        let hash = self.hash.hash_one(key) as usize;
+        (&self.groups[hash % GROUPS], hash / GROUPS % GROUP_SLOTS)
     }
 
     pub(super) fn find(&self, key: &str) -> Option<Arc<CachedIndex>> {
-        let slot = self.slot(key).read().unwrap_or_else(PoisonError::into_inner);
+        let (group, slot) = self.locate(key);
+        let slot = group.get()?[slot].read().unwrap_or_else(PoisonError::into_inner);
         slot.as_ref().filter(|(own, _)| **own == *key).map(|(_, known)| Arc::clone(known))
     }
 
     pub(super) fn keep(&self, key: &str, known: &Arc<CachedIndex>) {
         if known.stamp.is_some() && known.index.cost() <= LARGEST {
-            *self.slot(key).write().unwrap_or_else(PoisonError::into_inner) =
-                Some((key.into(), Arc::clone(known)));
+            let (group, slot) = self.locate(key);
+            let slot = &group.get_or_init(Box::default)[slot];
+            *slot.write().unwrap_or_else(PoisonError::into_inner) = Some((key.into(), Arc::clone(known)));
         }
     }
 }

@@ -127,12 +127,15 @@ impl ShardLevel {
         if words.len() != self.total * 2 || !rest.is_empty() {
             return Err(wrong(stored.len(), self.total * ENTRY));
         }
-        let word = |at: usize| {
-            if self.big_endian { u64::from_be_bytes(words[at]) } else { u64::from_le_bytes(words[at]) }
+        let number = |word| if self.big_endian { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) };
+        let entry = |[offset, len]: [_; 2]| ShardEntry { offset: number(offset), len: number(len) };
+        let entries = match &self.places {
+            None => words.as_chunks().0.iter().map(|&pair| entry(pair)).collect(),
+            Some(places) => {
+                places.as_chunks().0.iter().map(|pair: &[usize; 2]| entry(pair.map(|at| words[at]))).collect()
+            }
         };
-        let place = |number: usize| self.places.as_ref().map_or(number, |places| places[number]);
-        let entry = |at: usize| ShardEntry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
-        Ok(ShardIndex::new((0..self.total).map(entry).collect()))
+        Ok(ShardIndex::new(entries))
     }
 
     /// Appends the encoded index to `out`.
