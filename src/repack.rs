@@ -19,6 +19,6 @@ pub fn repack(path: &str) -> Result<Repacked> {
     let registry = builtin::registry()?;
     registry.check_dataset(path)?;
     let markers = registry.markers();
-    nczarr_zmap_zip::repack(Path::new(&target.path), &markers, &MapOptions::default())
+    nczarr_zmap_zip::repack(Path::new(&target.path), markers, &MapOptions::default())
         .map_err(|error| error.at(&target))
 }

@@ -178,7 +178,7 @@ impl<'a> OpenRequest<'a> {
         let (options, markers) = (self.options.for_map(), self.registry.markers());
         let sources = |part| self.registry.open_source(self, part);
         let request = OpenMap::new(self.target, &options).writable(self.writable);
-        run(&request.markers(&markers).sources(&sources).backing(&self.backing))
+        run(&request.markers(markers).sources(&sources).backing(&self.backing))
     }
 }
 

@@ -118,7 +118,7 @@ impl Registry {
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
         let markers = self.markers();
-        let place = CreatePlace { map: None, markers: &markers };
+        let place = CreatePlace { map: None, markers };
         self.create_by(path, clobber, classic_model, options, place, |driver, request| {
             let backing = Backing::Memory { persist };
             if driver.info().markers.is_empty() {

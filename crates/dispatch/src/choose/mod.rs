@@ -168,8 +168,7 @@ impl Registry {
         classic_model: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let markers = self.markers();
-        let place = CreatePlace { map: map.map(MountedMap::from), markers: &markers };
+        let place = CreatePlace { map: map.map(MountedMap::from), markers: self.markers() };
         self.create_by(path, clobber, classic_model, options, place, |driver, request| {
             driver.create(&request)
         })
@@ -237,9 +236,8 @@ impl Registry {
         if target.scheme.is_local() && locate::is_local(factory) {
             self.clear_for(factory, request)?;
         }
-        let markers = self.markers();
-        let request =
-            request.clone().markers(if request.markers.is_empty() { &markers } else { request.markers });
+        let markers = if request.markers.is_empty() { self.markers() } else { request.markers };
+        let request = request.clone().markers(markers);
         let map = trace::traced(request.with_map_request(|request| factory.create(request))?);
         Ok(MountedMap::of(map, factory, why.into()))
     }
@@ -544,14 +542,6 @@ impl Registry {
                 Err(error.at(format_args!("map {}", factory.info().name)))
             }
         }
-    }
-
-    /// Returns the markers of all drivers, each once.
-    pub fn markers(&self) -> Vec<&'static str> {
-        let mut markers: Vec<_> = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
-        markers.sort_unstable();
-        markers.dedup();
-        markers
     }
 
     /// Returns the error for a map without a marker. `itself`: the URL itself was probed too. `refused`: the

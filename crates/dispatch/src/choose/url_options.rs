@@ -24,24 +24,25 @@ const FORBIDDEN: &str = "ZARR.FORBIDDEN";
 /// an unreadable rc file.
 pub(super) fn options<'o>(target: &Target, options: &'o Options, written: bool) -> Result<Cow<'o, Options>> {
     let is_far = matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3);
-    let rc = if is_far { RcFile::load(&|name| std::env::var(name).ok())? } else { RcFile::default() };
-    with_rc(target, options, written, &rc)
+    let rc = if is_far { Some(RcFile::load(&|name| std::env::var(name).ok())?) } else { None };
+    with_rc(target, options, written, rc.as_ref())
 }
 
 fn with_rc<'o>(
     target: &Target,
     options: &'o Options,
     written: bool,
-    rc: &RcFile,
+    rc: Option<&RcFile>,
 ) -> Result<Cow<'o, Options>> {
-    let place = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
+    let from_rc =
+        |key| rc?.get(key, &format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path));
     let wrong = |key: &str, found: &str, expected: &str| -> Error {
         ErrorKind::Inval
             .context(format!("{target}: invalid value of `{key}` (expected {expected}, found {found})"))
     };
     let (mut forbidden, mut exclusive) = (options.forbidden, options.exclusive);
     let asked = target.get("forbidden").map(|value| ("forbidden", value));
-    let said = rc.get(FORBIDDEN, &place).filter(|_| !written && forbidden == ForbiddenKeys::Error);
+    let said = from_rc(FORBIDDEN).filter(|_| !written && forbidden == ForbiddenKeys::Error);
     if let Some((key, value)) = asked.or(said.map(|value| (FORBIDDEN, value))) {
         forbidden = match value.trim() {
             "absent" => ForbiddenKeys::Absent,
@@ -50,7 +51,7 @@ fn with_rc<'o>(
         };
     }
     let asked = target.get("exclusive").map(|value| ("exclusive", value));
-    let said = rc.get(EXCLUSIVE, &place).filter(|_| !exclusive);
+    let said = from_rc(EXCLUSIVE).filter(|_| !exclusive);
     if let Some((key, value)) = asked.or(said.map(|value| (EXCLUSIVE, value))) {
         exclusive = match &*value.trim().to_ascii_lowercase() {
             "true" | "yes" | "1" => true,
@@ -87,7 +88,7 @@ mod tests {
         rc.add("ZARR.FORBIDDEN=absent\n[https://h/shared]ZARR.EXCLUSIVE=yes\n[https://h/bad]ZARR.EXCLUSIVE=perhaps\n");
         let found = |url: &str, written: bool, options: &Options, rc: &RcFile| {
             let target = nczarr_url_infer::parse(url).unwrap();
-            let found = with_rc(&target, options, written, rc).map(Cow::into_owned);
+            let found = with_rc(&target, options, written, Some(rc)).map(Cow::into_owned);
             found.map(|found| (found.forbidden == ForbiddenKeys::Absent, found.exclusive))
         };
         let (plain, mut alone) = (Options::default(), Options::default());

@@ -232,6 +232,11 @@ impl Registry {
         self.chunk_grids.visible().map(|entry| &entry.item)
     }
 
+    /// Returns the markers of all drivers, sorted, each once.
+    pub fn markers(&self) -> &[&'static str] {
+        &self.markers
+    }
+
     /// Returns all plugins that the project knows, built or not.
     pub fn known(&self) -> &[KnownPlugin] {
         &self.known

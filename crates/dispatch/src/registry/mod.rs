@@ -159,6 +159,8 @@ pub struct Registry {
     data_types: RegistryEntries<dyn DataTypeClass>,
     chunk_grids: RegistryEntries<dyn ChunkGridClass>,
     known: Vec<KnownPlugin>,
+    /// The markers of the visible drivers, sorted, each once.
+    markers: Vec<&'static str>,
 }
 
 impl Registry {
@@ -208,7 +210,17 @@ impl Registry {
                 &table.chunk_grids,
             ),
             known: Vec::new(),
+            markers: Vec::new(),
         }
+        .index_markers()
+    }
+
+    /// Lists the markers again, after drivers were added.
+    fn index_markers(mut self) -> Self {
+        self.markers = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
+        self.markers.sort_unstable();
+        self.markers.dedup();
+        self
     }
 
     /// Adds the entries of another registry, at their levels.
@@ -220,14 +232,14 @@ impl Registry {
         self.data_types.join(other.data_types);
         self.chunk_grids.join(other.chunk_grids);
         self.known.extend(other.known);
-        self
+        self.index_markers()
     }
 
     /// Adds a driver: a unit struct, a [`StaticPlugin`](crate::StaticPlugin) or an `Arc`.
     #[must_use]
     pub fn with_driver(mut self, driver: impl Driver) -> Self {
         self.drivers.push(RegistryEntry::<dyn Driver>::added(driver, |driver| Arc::new(driver)));
-        self
+        self.index_markers()
     }
 
     /// Adds a map factory.
@@ -278,6 +290,6 @@ impl Registry {
         self.chunk_grids
             .extend(table.chunk_grids.iter().map(|class| RegistryEntry::fixed(Origin::Table, *class)));
         self.known.extend_from_slice(table.known);
-        self
+        self.index_markers()
     }
 }
