@@ -35,7 +35,11 @@ pub(crate) fn sizes(raw: &ObjectMembers<'_>, name: &str, rank_limit: usize) -> R
             items.len()
         )));
     }
-    items.iter().map(|item| item.as_u64().ok_or_else(|| bad_member(name, expected, Some(item)))).collect()
+    let mut sizes = Vec::with_capacity(items.len());
+    for item in items {
+        sizes.push(item.as_u64().ok_or_else(|| bad_member(name, expected, Some(item)))?);
+    }
+    Ok(sizes)
 }
 
 /// Records the first problem.

@@ -126,8 +126,8 @@ pub(crate) fn read(
         || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
     let list = codecs.as_array().ok_or_else(wrong)?;
     let mut data = DataType::read(data_type, false, registry)?;
-    let axes: Vec<usize> = (0..chunks.len()).collect();
-    let chain = ChainReader { registry, describes: true }.chain(list, &data, chunks, &axes);
+    let axes = (0..chunks.len()).collect();
+    let chain = ChainReader { registry, describes: true }.chain(list, &data, chunks, axes);
     if chain.innermost().big_endian {
         data = DataType::read(data_type, true, registry)?;
     }
@@ -136,9 +136,8 @@ pub(crate) fn read(
 
 impl ChainReader<'_> {
     /// Parses a chain; `axes` are the dimensions in the order of the surrounding codecs.
-    fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> CodecChain {
+    fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], mut axes: Vec<usize>) -> CodecChain {
         let mut chain = CodecChain::default();
-        let mut axes = axes.to_vec();
         // The byte order applies to the codecs before `bytes` too.
         let big = list.iter().any(is_big);
         let mut made_bytes = false;
@@ -318,7 +317,7 @@ impl ChainReader<'_> {
             Some((_, Some("start"))) => true,
             Some((found, _)) => return Err(wrong("index_location", "\"start\" or \"end\"", found)),
         };
-        let chain = self.chain(list("codecs")?, data, &chunk_shape, axes);
+        let chain = self.chain(list("codecs")?, data, &chunk_shape, axes.to_vec());
         let index = self
             .index(list("index_codecs")?, shard.len(), at_start)
             .map_err(|error| error.at("\"index_codecs\""))?;
@@ -326,10 +325,10 @@ impl ChainReader<'_> {
     }
 
     fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<ShardIndexCodecs> {
-        let data = DataType::read(&Json::string("uint64"), false, self.registry)?;
+        let data = DataType::read(&Value::String("uint64".into()), false, self.registry)?;
         // Its codecs cannot depend on its shape: shards are not allowed among them.
-        let axes: Vec<usize> = (0..=rank).collect();
-        let chain = Self { describes: false, ..self }.chain(list, &data, &vec![1; rank + 1], &axes);
+        let axes = (0..=rank).collect();
+        let chain = Self { describes: false, ..self }.chain(list, &data, &vec![1; rank + 1], axes);
         if let Some(problem) = chain.problem {
             return Err(problem);
         }

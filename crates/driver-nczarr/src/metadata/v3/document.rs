@@ -5,6 +5,9 @@
 //!
 //! Source: Zarr V3 core specification.
 
+use std::sync::Arc;
+
+use nczarr_codec::AxisEdges;
 use nczarr_dispatch::Registry;
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -13,7 +16,6 @@ use super::grid::{self, ParsedGrid};
 use super::types::{DataType, extension, short};
 use crate::metadata::json::{Object, ObjectMembers, Value};
 use crate::metadata::members::{bad_member, note_problem, sizes};
-use crate::metadata::v2::array_meta::{ArrayMeta, V3Description};
 
 /// The document of a node.
 pub(crate) const ZARR_JSON: &str = "zarr.json";
@@ -21,21 +23,24 @@ pub(crate) const ZARR_JSON: &str = "zarr.json";
 /// The member of the root that repeats all other documents.
 pub(crate) const CONSOLIDATED: &str = "consolidated_metadata";
 
-/// The known members of an array.
-const KNOWN: [&str; 12] = [
-    "zarr_format",
-    "node_type",
-    "shape",
-    "data_type",
-    "chunk_grid",
-    "chunk_key_encoding",
-    "fill_value",
-    "codecs",
-    "attributes",
-    "dimension_names",
-    "storage_transformers",
-    "must_understand",
-];
+/// Whether this is a known member of an array.
+fn is_known(name: &str) -> bool {
+    matches!(
+        name,
+        "zarr_format"
+            | "node_type"
+            | "shape"
+            | "data_type"
+            | "chunk_grid"
+            | "chunk_key_encoding"
+            | "fill_value"
+            | "codecs"
+            | "attributes"
+            | "dimension_names"
+            | "storage_transformers"
+            | "must_understand"
+    )
+}
 
 /// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,25 +115,33 @@ fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d ObjectMembers<'t>> {
 /// A parsed array document.
 #[derive(Debug)]
 pub(crate) struct ArrayDocument<'d, 't> {
-    /// Its chunks are the stored objects: the outermost shards, if any. `var` resolves the inner levels.
-    pub(crate) meta: ArrayMeta,
+    pub(crate) shape: Vec<u64>,
+    /// The shape of the stored objects: the outermost shards, if any. `var` resolves the inner levels.
+    pub(crate) chunks: Vec<u64>,
+    /// As [`ArrayMeta::axes`](crate::metadata::v2::array_meta::ArrayMeta::axes).
+    pub(crate) axes: Option<Arc<[AxisEdges]>>,
+    /// Whether chunk keys begin with `c`.
+    pub(crate) prefix: bool,
+    /// The separator of the indices in chunk keys.
+    pub(crate) separator: char,
+    pub(crate) data_type: &'d Value<'t>,
+    pub(crate) codecs: &'d Value<'t>,
+    pub(crate) fill: &'d Value<'t>,
     pub(crate) data: DataType,
     pub(crate) chain: CodecChain,
-    pub(crate) fill: &'d Value<'t>,
     /// One for each dimension; `None` for an unnamed one.
     pub(crate) names: Vec<Option<String>>,
     /// Why its data cannot be read.
     pub(crate) problem: Option<Error>,
 }
 
-/// Parses an array's document. `keep`: also keeps the parts that only writing needs.
+/// Parses an array's document.
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] with the member, the expected and the found value.
 pub(crate) fn read<'d, 't>(
     document: &'d Value<'t>,
     rank_limit: usize,
-    keep: bool,
     registry: &Registry,
 ) -> Result<ArrayDocument<'d, 't>> {
     if node_type(document)? != NodeType::Array {
@@ -177,33 +190,23 @@ pub(crate) fn read<'d, 't>(
         Some(Value::Array(list)) if list.is_empty() => {}
         Some(found) => note_problem(&mut problem, bad_member("storage_transformers", "none", Some(found))),
     }
-    if let Some((name, _)) = raw.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value))
-    {
+    if let Some((name, _)) = raw.iter().find(|(name, value)| !is_known(name) && !may_be_skipped(value)) {
         note_problem(&mut problem, unknown(name));
     }
-    let mut meta = ArrayMeta {
+    Ok(ArrayDocument {
         shape,
         chunks,
         axes,
-        shards: None,
-        dtype: data.dtype.clone(),
-        fill: Value::Null,
-        order: chain.innermost().order.clone(),
-        separator,
         prefix,
-        codecs: Vec::new(),
-        v3: None,
-        raw: Object::new(),
-    };
-    if keep {
-        meta.fill = fill.clone().into_owned();
-        meta.v3 = Some(V3Description {
-            data_type: data_type.clone().into_owned(),
-            codecs: codecs.clone().into_owned(),
-        });
-        meta.raw = without_attributes(document);
-    }
-    Ok(ArrayDocument { meta, data, chain, fill, names, problem })
+        separator,
+        data_type,
+        codecs,
+        fill,
+        data,
+        chain,
+        names,
+        problem,
+    })
 }
 
 /// Returns the chunk key encoding: whether keys begin with `c`, and the separator of indices.

@@ -8,6 +8,8 @@
 //! Source: Zarr V3 core specification, its registered extensions, and the types of real writers in the format
 //! notes.
 
+use std::borrow::Cow;
+
 use nczarr_codec::Json as Serde;
 use nczarr_dispatch::Registry;
 use nczarr_model::convert::Half;
@@ -16,25 +18,25 @@ use nczarr_model::{Error, ErrorKind, NcType, Result, TimeStep};
 use crate::metadata::json::{Json, Object, ObjectMembers, Value, text};
 use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH, PluginType};
 
-/// Types without configuration, and V2's names for them; `?` stands for the byte order.
-const NAMES: [(&str, &str); 17] = [
-    ("bool", "|b1"),
-    ("int8", "|i1"),
-    ("int16", "?i2"),
-    ("int32", "?i4"),
-    ("int64", "?i8"),
-    ("uint8", "|u1"),
-    ("uint16", "?u2"),
-    ("uint32", "?u4"),
-    ("uint64", "?u8"),
-    ("float16", "?f2"),
-    ("float32", "?f4"),
-    ("float64", "?f8"),
-    ("complex64", "?c8"),
-    ("complex128", "?c16"),
-    ("string", "|O"),
-    ("bytes", "|O"),
-    ("variable_length_bytes", "|O"),
+/// Types without configuration, and V2's names for them in little-endian and big-endian order.
+const NAMES: [(&str, &str, &str); 17] = [
+    ("bool", "|b1", "|b1"),
+    ("int8", "|i1", "|i1"),
+    ("int16", "<i2", ">i2"),
+    ("int32", "<i4", ">i4"),
+    ("int64", "<i8", ">i8"),
+    ("uint8", "|u1", "|u1"),
+    ("uint16", "<u2", ">u2"),
+    ("uint32", "<u4", ">u4"),
+    ("uint64", "<u8", ">u8"),
+    ("float16", "<f2", ">f2"),
+    ("float32", "<f4", ">f4"),
+    ("float64", "<f8", ">f8"),
+    ("complex64", "<c8", ">c8"),
+    ("complex128", "<c16", ">c16"),
+    ("string", "|O", "|O"),
+    ("bytes", "|O", "|O"),
+    ("variable_length_bytes", "|O", "|O"),
 ];
 
 const DATETIME: &str = "numpy.datetime64";
@@ -165,10 +167,10 @@ pub(crate) fn short(value: &Value<'_>) -> String {
 
 /// Returns V2's name of a type; `None` if it has none.
 fn v2(name: &str, configuration: &ObjectMembers<'_>, big_endian: bool) -> Option<Json> {
-    let order = if big_endian { '>' } else { '<' };
-    if let Some((_, v2)) = NAMES.iter().find(|(v3, _)| *v3 == name) {
-        return Some(Json::string(v2.replace('?', order.encode_utf8(&mut [0; 4]))));
+    if let Some(&(_, little, big)) = NAMES.iter().find(|(v3, ..)| *v3 == name) {
+        return Some(Json::String(Cow::Borrowed(if big_endian { big } else { little })));
     }
+    let order = if big_endian { '>' } else { '<' };
     let bytes =
         || configuration.get("length_bytes")?.as_u64().filter(|&len| (1..=MAX_WIDTH as u64).contains(&len));
     Some(match name {

@@ -16,6 +16,7 @@ use crate::metadata::attributes::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
 use crate::metadata::json::{ObjectMembers, Value};
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::types::foreign;
+use crate::metadata::v2::array_meta::{ArrayMeta, V3Description};
 use crate::metadata::v2::var::{show_times, shown_attributes};
 use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::user;
@@ -30,8 +31,9 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
     match found {
         Err(error) => set_problem(&mut var, error),
         Ok(found) => {
-            let attrs = document::attributes(found).map(|attrs| attrs.cloned().unwrap_or_default());
-            let (mut attrs, extra) = match attrs.and_then(|attrs| keys::array(&attrs)) {
+            let none = ObjectMembers::new();
+            let attrs = document::attributes(found).map(|attrs| attrs.unwrap_or(&none));
+            let (mut attrs, extra) = match attrs.and_then(keys::array) {
                 Ok(read) => read,
                 Err(error) => {
                     stored.attrs_lost = true;
@@ -41,12 +43,16 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
             };
             let extra =
                 if reading.naming == DimNaming::References { extra } else { keys::annotation_keys(&attrs) };
-            match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
+            match document::read(found, reading.limits.rank, reading.registry) {
                 Ok(mut document) => {
                     extra.apply(&mut document.data);
                     keys::plain_fill(&mut attrs, &document.data, &extra);
-                    links = self::links(&attrs, &document, reading);
-                    fill_in(&mut var, stored, document, &attrs, &extra, reading, &place);
+                    links = self::links(&attrs, std::mem::take(&mut document.names), reading);
+                    let mut meta = fill_in(&mut var, stored, document, &attrs, &extra, reading, &place);
+                    if reading.keep {
+                        meta.raw = document::without_attributes(found);
+                    }
+                    stored.meta = Some(meta);
                 }
                 Err(error) => {
                     stored.document = reading.keep.then(|| found.clone().into_owned());
@@ -67,15 +73,14 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
     VariableDraft { var: Arc::new(var), stored: shared, dim_refs: links }
 }
 
-/// Returns the dimension references: NCZarr's, else V3's names, else xarray's.
-fn links(attrs: &ObjectMembers<'_>, document: &ArrayDocument<'_, '_>, reading: &ReadContext<'_>) -> DimRefs {
+/// Returns the dimension references: NCZarr's, else V3's `names`, else xarray's.
+fn links(attrs: &ObjectMembers<'_>, mut names: Vec<Option<String>>, reading: &ReadContext<'_>) -> DimRefs {
     if reading.naming == DimNaming::None {
         return DimRefs::None;
     }
     if reading.naming == DimNaming::References && attrs.contains_key(NCZARR_ARRAY) {
         return DimRefs::References(nczarr_lists::references(attrs, None).map(|found| found.map(Box::new)));
     }
-    let mut names = document.names.clone();
     let older =
         attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
     if let (true, Some(older)) = (names.iter().all(Option::is_none), older) {
@@ -84,6 +89,7 @@ fn links(attrs: &ObjectMembers<'_>, document: &ArrayDocument<'_, '_>, reading: &
     DimRefs::Names(names)
 }
 
+/// Fills in the variable from its document; returns the layout.
 fn fill_in(
     var: &mut Var,
     stored: &mut StoredVariable,
@@ -92,8 +98,9 @@ fn fill_in(
     extra: &keys::ArrayKeys,
     reading: &ReadContext<'_>,
     place: &dyn Fn() -> String,
-) {
-    let ArrayDocument { mut meta, mut data, chain, fill, problem, .. } = document;
+) -> ArrayMeta {
+    let ArrayDocument { shape, mut chunks, axes, prefix, separator, .. } = document;
+    let ArrayDocument { data_type, codecs, fill, mut data, chain, problem, .. } = document;
     stored.has_true_name = extra.has_true_name;
     let is_nczarr = reading.naming == DimNaming::References;
     let units = show_times(&mut data.dtype, reading.counted_times);
@@ -138,7 +145,7 @@ fn fill_in(
                     Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
             }
-            Ok(Some(value)) if Some(&value) == nczarr_model::fill::default(var.xtype).as_ref() => {
+            Ok(Some(value)) if value.nc_type() == var.xtype && nczarr_model::fill::is_default(&value) => {
                 var.fill = VarFill::Default
             }
             Ok(Some(value)) => var.fill = VarFill::Value(value),
@@ -151,19 +158,30 @@ fn fill_in(
     }
     let item = dtype.item_size().unwrap_or(1);
     var.filters = filters::shown_filters(&chain, extra.filters.as_deref(), item, reading.registry);
-    let outermost = meta.chunks.clone();
-    let (shards, chain) = unfold(chain, &mut meta.chunks);
-    meta.order.clone_from(&chain.order);
     // The shard of a scalar holds one chunk and has no shape.
-    meta.shards = (!shards.is_empty() && !outermost.is_empty()).then_some(outermost);
-    var.shards.clone_from(&meta.shards);
-    stored.shards = shards;
-    var.chunking = Chunking::Chunked(meta.chunks.clone());
+    let shards = (chain.shards.is_some() && !chunks.is_empty()).then(|| chunks.clone());
+    var.shards.clone_from(&shards);
+    let (levels, chain) = unfold(chain, &mut chunks);
+    stored.shards = levels;
+    var.chunking = Chunking::Chunked(chunks.clone());
     stored.list = chain.list;
-    stored.element.clone_from(&chain.element);
+    stored.element = chain.element;
     stored.filters = chain.filters;
-    meta.dtype = data.dtype;
-    stored.meta = Some(meta);
+    let own = |value: &Value<'_>| value.clone().into_owned();
+    ArrayMeta {
+        shape,
+        chunks,
+        axes,
+        shards,
+        dtype: data.dtype,
+        fill: if reading.keep { own(fill) } else { Value::Null },
+        order: chain.order,
+        separator,
+        prefix,
+        codecs: Vec::new(),
+        v3: reading.keep.then(|| V3Description { data_type: own(data_type), codecs: own(codecs) }),
+        raw: ObjectMembers::new(),
+    }
 }
 
 /// Returns the levels of shards, outermost first, and the chain of the innermost chunks. Sets `chunks` to
