@@ -6,30 +6,19 @@ use nczarr_dispatch::Fault;
 use nczarr_model::{Error, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr_storage::Key;
 
-use crate::dataset::node_states::VarState;
-use crate::metadata::json::Object;
+use crate::dataset::node_states::{GroupState, VarState};
 use crate::metadata::paths::slashed;
 use crate::metadata::types::foreign;
 use crate::metadata::v2::var::shown_attributes;
 use crate::metadata::variable::{StoredVariable, set_problem};
 use crate::open::tree::RawGroup;
 
-/// A loaded group.
-#[derive(Debug, Clone)]
-pub(crate) struct LoadedGroup {
-    pub(crate) key: Key,
-    pub(crate) zgroup: Option<Object>,
-    pub(crate) attrs: Object,
-    /// Its documents could not be read and so must not be replaced.
-    pub(crate) unreadable: bool,
-}
-
 /// The model of a store under construction, and the states beside it, by id.
 #[derive(Debug, Default)]
 pub(crate) struct DatasetBuilder {
     pub(crate) model: Model,
     pub(crate) vars: Vec<VarState>,
-    pub(crate) groups: Vec<LoadedGroup>,
+    pub(crate) groups: Vec<GroupState>,
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) empty_folders: Vec<Key>,
@@ -56,11 +45,12 @@ impl DatasetBuilder {
             Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
         };
         self.model.group_mut(id)?.atts = shown_attributes(&raw.attrs, None, 0);
-        self.groups.push(LoadedGroup {
+        self.groups.push(GroupState {
             key: raw.key.clone(),
             zgroup: raw.zgroup.take(),
             attrs: std::mem::take(&mut raw.attrs),
             unreadable: raw.damage.is_some(),
+            ..GroupState::default()
         });
         if let Some(broken) = raw.damage.take() {
             self.mark_damaged(id, broken.why);
@@ -108,51 +98,6 @@ impl DatasetBuilder {
                 var.fill = VarFill::NoFill;
                 set_problem(var, error);
             }
-        }
-    }
-}
-
-/// A complete loaded dataset. Several datasets may share its model.
-#[derive(Debug)]
-pub(crate) struct LoadedDataset {
-    pub(crate) model: Arc<Model>,
-    pub(crate) vars: Vec<VarState>,
-    pub(crate) groups: Vec<LoadedGroup>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) empty_folders: Vec<Key>,
-    pub(crate) root_array: bool,
-    pub(crate) xarray_dims: bool,
-    pub(crate) annotated: bool,
-    pub(crate) stale_dims: bool,
-}
-
-impl From<DatasetBuilder> for LoadedDataset {
-    fn from(loaded: DatasetBuilder) -> Self {
-        let DatasetBuilder {
-            model,
-            vars,
-            groups,
-            notes,
-            faults,
-            empty_folders: hollow,
-            root_array,
-            xarray_dims: named_dims,
-            annotated,
-            stale_dims: stale,
-            ..
-        } = loaded;
-        Self {
-            model: Arc::new(model),
-            vars,
-            groups,
-            notes,
-            faults,
-            empty_folders: hollow,
-            root_array,
-            xarray_dims: named_dims,
-            annotated,
-            stale_dims: stale,
         }
     }
 }

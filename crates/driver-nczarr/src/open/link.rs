@@ -13,8 +13,8 @@ use super::scope::ReadScope;
 use super::tree::{self, RawTree};
 use crate::dataset::ZarrDataset;
 use crate::dataset::catalog::Catalog;
-use crate::dataset::node_states::{GroupState, NodeStates};
-use crate::flavour::builder::{DatasetBuilder, LoadedDataset};
+use crate::dataset::node_states::NodeStates;
+use crate::flavour::builder::DatasetBuilder;
 use crate::flavour::kind::{DimNaming, Flavour};
 use crate::flavour::{self};
 use crate::legacy::NczarrVersion;
@@ -48,7 +48,7 @@ pub(super) fn dataset(
     };
     let Some(mut loaded) = loaded else { return Ok(None) };
     loaded.faults.extend(reading.refused.faults(opening.mounted.for_opening()));
-    assemble(loaded.into(), opening).map(Some)
+    assemble(loaded, opening).map(Some)
 }
 
 /// Whether the only variable is as in a full opening.
@@ -73,7 +73,7 @@ fn store_name(target: &Target) -> String {
 }
 
 /// Assembles the dataset from its parts.
-fn assemble(loaded: LoadedDataset, opening: OpenContext<'_>) -> Result<Arc<dyn Dataset>> {
+fn assemble(loaded: DatasetBuilder, opening: OpenContext<'_>) -> Result<Arc<dyn Dataset>> {
     let OpenContext { request, mounted, description: mut about, version, format, .. } = opening;
     let older = version.filter(|version| request.writable && *version != NczarrVersion::Current);
     if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {
@@ -103,19 +103,11 @@ fn assemble(loaded: LoadedDataset, opening: OpenContext<'_>) -> Result<Arc<dyn D
     about.notes.extend(loaded.notes);
     about.faults.extend(loaded.faults);
     about.empty_folders = loaded.empty_folders;
-    let groups = loaded.groups.into_iter();
-    let groups = groups.map(|group| GroupState {
-        key: group.key,
-        zgroup: group.zgroup,
-        attrs: group.attrs,
-        unreadable: group.unreadable,
-        ..GroupState::default()
-    });
     let mut state = NodeStates {
         single_document: format == ZarrFormat::V3,
         escapes_names: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
         vars: loaded.vars,
-        groups: groups.collect(),
+        groups: loaded.groups,
         placed_naming: Some(loaded.model.naming()),
         ..NodeStates::default()
     };
