@@ -5,7 +5,6 @@
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{MountedMap, OpenRequest};
-use nczarr_model::Result;
 use nczarr_storage::Key;
 use nczarr_url_infer::Target;
 
@@ -45,13 +44,15 @@ pub(crate) enum ReadScope<'p> {
 pub(crate) struct VariablePath<'p> {
     pub(crate) groups: Vec<&'p str>,
     pub(crate) name: &'p str,
+    /// The key of its array.
+    pub(crate) key: Key,
     /// The version of Zarr that the fragment requests.
     pub(crate) format: Option<ZarrFormat>,
 }
 
 impl<'p> VariablePath<'p> {
     /// Returns the path of the only variable that the request needs. `None` if it needs everything, or if a
-    /// name needs escaping.
+    /// name needs escaping or no key can have it.
     pub(crate) fn of(request: &OpenRequest<'p>) -> Option<Self> {
         let path = request.scope?.path;
         if request.writable {
@@ -67,20 +68,12 @@ impl<'p> VariablePath<'p> {
         if groups.len() > MAX_DEPTH || !groups.iter().all(is_plain) {
             return None;
         }
-        let name = groups.pop()?;
-        Some(Self { groups, name, format: requested_format(request.target) })
-    }
-
-    /// Returns the key of its array.
-    ///
-    /// # Errors
-    /// A name that no key can have.
-    pub(crate) fn key(&self) -> Result<Key> {
         let mut key = Key::root();
-        for segment in self.groups.iter().chain([&self.name]) {
-            key.push(segment)?;
+        for segment in &groups {
+            key.push(segment).ok()?;
         }
-        Ok(key)
+        let name = groups.pop()?;
+        Some(Self { groups, name, key, format: requested_format(request.target) })
     }
 }
 

@@ -135,8 +135,10 @@ impl RootDocuments {
             Some(ZarrFormat::V3) => &[ZARR_JSON],
             None => &[ZARR_JSON, ZARRAY],
         };
-        let Ok(array) = path.key() else { return Ok(Self::default()) };
-        let keys: Vec<Key> = names.iter().map(|name| array.join(name)).collect::<Result<_>>()?;
+        let mut keys = Vec::with_capacity(names.len());
+        for name in names {
+            keys.push(path.key.join(name)?);
+        }
         let found = read_small(mounted.for_opening(), &keys, &request.options.limits);
         Ok(Self { found: names.iter().copied().zip(found).collect(), refused: RefusedDocuments::default() })
     }

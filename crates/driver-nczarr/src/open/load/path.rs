@@ -84,12 +84,12 @@ pub(super) fn of_array(
     path: &VariablePath<'_>,
     reading: &ReadContext<'_>,
 ) -> Option<RawTree> {
-    let key = path.key().ok()?;
+    let key = &path.key;
     let document = json::read(found.array, reading.limits).ok()?;
     let built = match reading.format {
-        ZarrFormat::V2 => var::build_from_documents(&key, Ok(&document), Ok(None), reading),
+        ZarrFormat::V2 => var::build_from_documents(key, Ok(&document), Ok(None), reading),
         ZarrFormat::V3 if node_type(&document).ok()? == NodeType::Array => {
-            v3::var::build(&key, Ok(&document), reading)
+            v3::var::build(key, Ok(&document), reading)
         }
         ZarrFormat::V3 => return None,
     };
@@ -102,7 +102,7 @@ pub(super) fn of_array(
         let key = tree.groups[parent].key.join(group).ok()?;
         tree.groups.push(RawGroup::empty(key, group, Some(parent)));
     }
-    tree.groups.last_mut()?.arrays = vec![RawArray { key, name: path.name.to_owned(), built }];
+    tree.groups.last_mut()?.arrays = vec![RawArray { key: key.clone(), name: path.name.to_owned(), built }];
     Some(tree)
 }
 
