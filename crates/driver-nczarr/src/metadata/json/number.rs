@@ -2,9 +2,8 @@
 
 use super::value::Value;
 
-/// Whether `text` is a number by JSON's grammar.
-pub(super) fn is_strict(text: &str) -> bool {
-    let text = text.as_bytes();
+/// Returns the length of the number by JSON's grammar with which `text` begins.
+pub(super) fn strict_len(text: &[u8]) -> Option<usize> {
     let (whole, rest) = digits(text.strip_prefix(b"-").unwrap_or(text));
     let mut legal = whole == b"0" || matches!(whole, [b'1'..=b'9', ..]);
     let mut rest = rest;
@@ -18,7 +17,7 @@ pub(super) fn is_strict(text: &str) -> bool {
         (exponent, rest) = digits(if let [b'+' | b'-', after @ ..] = after { after } else { after });
         legal &= !exponent.is_empty();
     }
-    legal && rest.is_empty()
+    legal.then_some(text.len() - rest.len())
 }
 
 /// Splits a text after its leading digits.
@@ -153,6 +152,10 @@ pub(super) fn to_serde(text: &str) -> nczarr_codec::Json {
 mod tests {
     use super::*;
     use crate::metadata::json::value::Json;
+
+    fn is_strict(text: &str) -> bool {
+        strict_len(text.as_bytes()) == Some(text.len())
+    }
 
     #[test]
     fn the_grammar_of_json_numbers() {

@@ -254,16 +254,12 @@ impl<'t> JsonParser<'t> {
 
     /// Skips blanks and returns the next byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let mut blanks = 0;
-        for &byte in rest {
+        while let Some(&byte) = self.text.as_bytes().get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                self.at += blanks;
                 return Some(byte);
             }
-            blanks += 1;
+            self.at += 1;
         }
-        self.at += blanks;
         None
     }
 
@@ -382,15 +378,19 @@ impl<'t> JsonParser<'t> {
     fn bare_word(&mut self) -> Result<Value<'t>> {
         let text: &'t str = self.text;
         let rest = &text[self.at..];
-        let end = rest
-            .bytes()
-            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')));
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        if let Some(len) = number::strict_len(rest.as_bytes())
+            && !rest.as_bytes().get(len).is_some_and(|&byte| is_part(byte))
+        {
+            self.at += len;
+            return Ok(Value::Number(Cow::Borrowed(&rest[..len])));
+        }
+        let end = rest.bytes().position(|byte| !is_part(byte));
         let word = &rest[..end.unwrap_or(rest.len())];
         let value = match word {
             "null" => Value::Null,
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
-            _ if number::is_strict(word) => Value::Number(Cow::Borrowed(word)),
             _ if number::is_lenient(word) => Value::Word(Cow::Borrowed(word)),
             _ if ["null", "true", "false"].iter().any(|name| word.eq_ignore_ascii_case(name)) => {
                 Value::Word(Cow::Borrowed(word))
