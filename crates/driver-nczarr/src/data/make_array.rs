@@ -39,15 +39,16 @@ pub(crate) fn make_array(
             ErrorKind::BadType.context(format!("type {} is not supported", meta.dtype.text))
         })?,
     };
-    let dims = var.dims.iter().map(|&dim| {
+    let mut dims = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
         let dim = model.dim(dim)?;
-        Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
-    });
+        dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
+    }
     let place = (state.key.clone(), meta.separator, meta.prefix);
     let chunks = Arc::new(VariableChunks::new(Arc::clone(&catalog.map), place, catalog.writable));
     let spec = ArraySpec {
         name: model.var_path(id)?,
-        dims: dims.collect::<Result<_>>()?,
+        dims,
         // NCZarr stores a scalar with one dimension of length 1.
         chunk_shape: if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() },
         element,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_model::{GroupId, Result};
+use nczarr_model::Result;
 
 use super::builder::DatasetBuilder;
 use super::dim_refs::is_legal;
@@ -16,11 +16,11 @@ use crate::open::tree::{RawArray, RawTree};
 /// `NC_ENAMEINUSE` if two nodes have one name.
 pub(super) fn load(tree: RawTree) -> Result<DatasetBuilder> {
     let mut loaded = DatasetBuilder::default();
-    let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
+    let mut parent = None;
     for mut raw in tree.groups {
-        let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let group = loaded.add_group(&mut raw, parent)?;
-        ids.push(group);
+        // Each group is in the one before.
+        parent = Some(group);
         for RawArray { key, name, built } in raw.arrays {
             let VariableDraft { var: mut shared, stored, dim_refs } = built;
             let names = match dim_refs {

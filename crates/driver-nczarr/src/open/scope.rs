@@ -42,7 +42,8 @@ pub(crate) enum ReadScope<'p> {
 /// The path of a variable.
 #[derive(Debug)]
 pub(crate) struct VariablePath<'p> {
-    pub(crate) groups: Vec<&'p str>,
+    /// The path of its group, without a slash at either end; empty for the root.
+    parent: &'p str,
     pub(crate) name: &'p str,
     /// The key of its array.
     pub(crate) key: Key,
@@ -58,22 +59,27 @@ impl<'p> VariablePath<'p> {
         if request.writable {
             return None;
         }
-        let mut groups: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
-        let is_plain = |name: &&str| {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let is_plain = |name: &str| {
             !name.is_empty()
                 && !name.starts_with('.')
                 && !name.contains('\\')
                 && !node_name::needs_escape(name)
         };
-        if groups.len() > MAX_DEPTH || !groups.iter().all(is_plain) {
-            return None;
-        }
         let mut key = Key::root();
-        for segment in &groups {
+        for (depth, segment) in path.split('/').enumerate() {
+            if depth == MAX_DEPTH || !is_plain(segment) {
+                return None;
+            }
             key.push(segment).ok()?;
         }
-        let name = groups.pop()?;
-        Some(Self { groups, name, key, format: requested_format(request.target) })
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Some(Self { parent, name, key, format: requested_format(request.target) })
+    }
+
+    /// Returns the names of the groups above it, the outermost first.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &'p str> {
+        self.parent.split('/').filter(|name| !name.is_empty())
     }
 }
 

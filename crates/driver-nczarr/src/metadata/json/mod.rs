@@ -122,7 +122,9 @@ impl<'t> Value<'t> {
 
     /// Returns an integer that fits 64 bits without sign.
     pub(crate) fn as_u64(&self) -> Option<u64> {
-        self.as_integer()?.try_into().ok()
+        let text = self.token()?;
+        // Other spellings of integers are rare.
+        text.parse().ok().or_else(|| integer(text)?.try_into().ok())
     }
 
     /// Whether the whole value is legal JSON, without bare words.

@@ -256,9 +256,12 @@ fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
 /// Returns the attributes to show. `_FillValue` has the type `dtype` of the variable, whatever was recorded.
 /// `more`: reserve capacity for this many more.
 pub(crate) fn shown_attributes(attrs: &ObjectMembers<'_>, dtype: Option<&DType>, more: usize) -> Att {
-    let recorded = RecordedValues::of(attrs);
     let count = attrs.iter().filter(|(name, _)| !attributes::is_reserved(name)).count();
     let mut shown = Att::with_capacity_and_hasher(count + more, NameHasher::default());
+    if count == 0 {
+        return shown;
+    }
+    let recorded = RecordedValues::of(attrs);
     for (name, value) in attrs {
         if !attributes::is_reserved(name) {
             shown.insert(name.to_owned(), recorded.present(name, value, dtype));

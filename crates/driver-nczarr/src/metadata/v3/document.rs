@@ -240,10 +240,13 @@ fn names(raw: &ObjectMembers<'_>, rank: usize) -> Result<Vec<Option<String>>> {
         return Ok(vec![None; rank]);
     };
     let items = found.as_array().filter(|items| items.len() == rank).ok_or_else(|| wrong(found))?;
-    let name = |item: &Value<'_>| match item {
-        Value::String(name) => Ok(Some(name.clone().into_owned())),
-        item if item.is_null() => Ok(None),
-        item => Err(wrong(item)),
-    };
-    items.iter().map(name).collect()
+    let mut names = Vec::with_capacity(rank);
+    for item in items {
+        names.push(match item {
+            Value::String(name) => Some(String::from(&**name)),
+            item if item.is_null() => None,
+            item => return Err(wrong(item)),
+        });
+    }
+    Ok(names)
 }

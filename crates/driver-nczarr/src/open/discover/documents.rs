@@ -18,9 +18,11 @@ use crate::open::scope::{ReadScope, VariablePath};
 const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
 
 /// Stored documents by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RootDocuments {
-    found: Vec<(&'static str, Result<Option<Vec<u8>>>)>,
+    /// The documents that were read or may still be read, in this order.
+    names: &'static [&'static str],
+    found: Vec<Result<Option<Vec<u8>>>>,
     /// Documents of the root that the storage refused and that count as absent.
     pub(crate) refused: RefusedDocuments,
 }
@@ -47,7 +49,7 @@ impl RootDocuments {
     /// # Errors
     /// The error of reading it.
     pub(crate) fn get(&self, name: &str) -> Result<Option<&[u8]>> {
-        match self.found.iter().find(|(of, _)| *of == name) {
+        match self.names.iter().zip(&self.found).find(|(of, _)| **of == name) {
             Some((_, Ok(found))) => Ok(found.as_deref()),
             Some((_, Err(error))) => Err(Error::clone(error)),
             None => Ok(None),
@@ -57,10 +59,10 @@ impl RootDocuments {
     /// Returns the only document that exists. `None` if there are several, or another cannot be read.
     pub(crate) fn only(&self) -> Option<(&'static str, &[u8])> {
         let mut only = None;
-        for (name, found) in &self.found {
+        for (&name, found) in self.names.iter().zip(&self.found) {
             match found {
                 Ok(None) => {}
-                Ok(Some(bytes)) if only.is_none() => only = Some((*name, &**bytes)),
+                Ok(Some(bytes)) if only.is_none() => only = Some((name, &**bytes)),
                 found if is_refused(found) => {}
                 _ => return None,
             }
@@ -75,13 +77,14 @@ impl RootDocuments {
         let prefetched = mounted.prefetched.as_deref();
         let consolidated =
             target.has_mode("consolidated") && !target.has_mode("noconsolidated") && !request.writable;
-        let first: &[&str] = match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
-            (true, true, false) => &[ZMETADATA],
-            (_, false, true) => &[ZARR_JSON],
-            (true, ..) => &[ZMETADATA, ZARR_JSON],
-            (false, true, false) => &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY],
-            _ => ALL,
-        };
+        let first: &'static [&'static str] =
+            match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
+                (true, true, false) => &[ZMETADATA],
+                (_, false, true) => &[ZARR_JSON],
+                (true, ..) => &[ZMETADATA, ZARR_JSON],
+                (false, true, false) => &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY],
+                _ => ALL,
+            };
         let (mut found, mut names) = (Vec::new(), first);
         for wanted in [first, ALL] {
             let keys: Vec<Key> = wanted.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
@@ -100,7 +103,7 @@ impl RootDocuments {
             refused.treat_as_absent(&Key::root(), names, &mut found, false);
             check_root(prefetched, target, names, &found)?;
         }
-        Ok(Self { found: names.iter().copied().zip(found).collect(), refused })
+        Ok(Self { names, found, refused })
     }
 
     /// Reads the root's `zarr.json`, or else its attributes. Over a network it fetches all documents on the
@@ -110,22 +113,20 @@ impl RootDocuments {
         if let Some(prefetched) = &mounted.prefetched {
             prefetched.prefetch(&keys_on_path(path), limits, false);
         }
+        let names: &[&str] = match path.format {
+            Some(ZarrFormat::V2) => &[ZATTRS],
+            Some(ZarrFormat::V3) => &[ZARR_JSON],
+            None => &[ZARR_JSON, ZATTRS],
+        };
         let mut found = Vec::new();
-        for (name, format) in [(ZARR_JSON, ZarrFormat::V3), (ZATTRS, ZarrFormat::V2)] {
-            if path.format.is_some_and(|requested| requested != format) {
-                continue;
-            }
-            found.extend(
-                read_small(mounted.for_opening(), &[Key::new(name)?], limits)
-                    .pop()
-                    .map(|found| (name, found)),
-            );
+        for name in names {
+            found.extend(read_small(mounted.for_opening(), &[Key::new(name)?], limits));
             // V2 documents may exist, and say the same as a refused one.
-            if found.last().is_some_and(|(_, found)| !matches!(found, Ok(None)) && !is_refused(found)) {
+            if found.last().is_some_and(|found| !matches!(found, Ok(None)) && !is_refused(found)) {
                 break;
             }
         }
-        Ok(Self { found, refused: RefusedDocuments::default() })
+        Ok(Self { names, found, refused: RefusedDocuments::default() })
     }
 
     /// Reads the array's own document.
@@ -140,7 +141,7 @@ impl RootDocuments {
             keys.push(path.key.join(name)?);
         }
         let found = read_small(mounted.for_opening(), &keys, &request.options.limits);
-        Ok(Self { found: names.iter().copied().zip(found).collect(), refused: RefusedDocuments::default() })
+        Ok(Self { names, found, refused: RefusedDocuments::default() })
     }
 }
 
@@ -155,7 +156,7 @@ fn keys_on_path(path: &VariablePath<'_>) -> Vec<Key> {
     let mut add =
         |here: &Key, names: &[&str]| keys.extend(names.iter().filter_map(|name| here.join(name).ok()));
     add(&here, root);
-    for (names, segment) in path.groups.iter().map(|name| (group, name)).chain([(array, &path.name)]) {
+    for (names, segment) in path.groups().map(|name| (group, name)).chain([(array, path.name)]) {
         if here.push(segment).is_ok() {
             add(&here, names);
         }

@@ -30,7 +30,7 @@ pub(super) fn with_documents(
     let DiscoveredRoot { reader, root, version, .. } = found;
     let has_lists = reading.naming == DimNaming::References;
     let mut tree = RawTree::of_root(root).ok()?;
-    for (i, group) in path.groups.iter().enumerate() {
+    for (i, group) in path.groups().enumerate() {
         let here = &tree.groups[i];
         if has_lists && !lists(&here.attrs)?.groups.iter().any(|listed| listed == group) {
             return None;
@@ -98,7 +98,7 @@ pub(super) fn of_array(
     }
     let root = RawRoot { format: reading.format, ..RawRoot::default() };
     let mut tree = RawTree::of_root(root).ok()?;
-    for (parent, group) in path.groups.iter().enumerate() {
+    for (parent, group) in path.groups().enumerate() {
         let key = tree.groups[parent].key.join(group).ok()?;
         tree.groups.push(RawGroup::empty(key, group, Some(parent)));
     }
