@@ -76,7 +76,7 @@ pub(crate) struct Fragment {
     /// Values of `mode` and single words, in lower case, in order, with repeats.
     pub(crate) modes: Vec<String>,
     /// One line per word that was taken as a mode.
-    pub(crate) steps: Vec<String>,
+    pub(crate) steps: Vec<Cow<'static, str>>,
 }
 
 impl Fragment {
@@ -118,7 +118,7 @@ impl Fragment {
         if word == "mode" || KEYS.contains(&&*word) || (beside && !WORDS.contains(&&*word)) {
             self.pair(word, "");
         } else {
-            self.steps.push(format!("#{word} means #mode={word}"));
+            self.steps.push(format!("#{word} means #mode={word}").into());
             self.pair("mode".into(), &word);
         }
     }

@@ -85,7 +85,7 @@ fn plain(text: &str) -> Result<(Target, Fragment)> {
     {
         fragment.add(tail)?;
         let mut target = blank(Scheme::Path, path);
-        target.steps.push(format!("a path with the fragment #{}", shown(tail)));
+        target.steps.push(format!("a path with the fragment #{}", shown(tail)).into());
         return Ok((target, fragment));
     }
     Ok((blank(Scheme::Path, text), fragment))
@@ -117,7 +117,7 @@ fn url(text: &str) -> Result<Option<(Target, Fragment)>> {
         _ => remote(scheme, rest)?,
     };
     if !brackets.is_empty() {
-        target.steps.push("brackets before the URL are read as its fragment".to_owned());
+        target.steps.push("brackets before the URL are read as its fragment".into());
     }
     if let Some(tail) = tail {
         fragment.add(tail).map_err(|error| error.at(place(&target)))?;
@@ -247,7 +247,7 @@ fn scheme_modes(target: &mut Target, fragment: &mut Fragment) {
         _ => return,
     };
     if !fragment.modes.iter().any(|have| have == mode) {
-        target.steps.push(format!("{why} implies mode {mode}"));
+        target.steps.push(format!("{why} implies mode {mode}").into());
         fragment.modes.push(mode.to_owned());
     }
 }

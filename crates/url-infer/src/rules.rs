@@ -3,20 +3,26 @@
 //! One row differs from netCDF-C 4.10 on purpose: `noxarray` implies only `nczarr`, so it never makes a
 //! dataset plain Zarr.
 
-/// The first value implies the second.
-const INFERENCES: &[(&str, &str)] = &[("xarray", "zarr"), ("zarr", "nczarr"), ("noxarray", "nczarr")];
+use std::borrow::Cow;
 
-/// The first value removes the second.
-const NEGATIONS: &[(&str, &str)] = &[
-    ("noxarray", "xarray"),
-    ("bytes", "nczarr"),
-    ("bytes", "zarr"),
-    ("bytes", "xarray"),
-    ("bytes", "noxarray"),
+/// The first value implies the second. With the step for messages.
+const INFERENCES: &[(&str, &str, &str)] = &[
+    ("xarray", "zarr", "mode xarray implies zarr"),
+    ("zarr", "nczarr", "mode zarr implies nczarr"),
+    ("noxarray", "nczarr", "mode noxarray implies nczarr"),
+];
+
+/// The first value removes the second. With the step for messages.
+const NEGATIONS: &[(&str, &str, &str)] = &[
+    ("noxarray", "xarray", "mode noxarray takes xarray away"),
+    ("bytes", "nczarr", "mode bytes takes nczarr away"),
+    ("bytes", "zarr", "mode bytes takes zarr away"),
+    ("bytes", "xarray", "mode bytes takes xarray away"),
+    ("bytes", "noxarray", "mode bytes takes noxarray away"),
 ];
 
 /// Applies the rules to `modes` and removes repeats.
-pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {
+pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<Cow<'static, str>>) {
     let mut at = 0;
     while let Some(mode) = modes.get(at) {
         if modes[..at].contains(mode) {
@@ -26,15 +32,15 @@ pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {
         }
     }
     // One pass suffices: the result of a rule is only used by later rules.
-    for (from, to) in INFERENCES {
+    for (from, to, step) in INFERENCES {
         if has(modes, from) && !has(modes, to) {
-            steps.push(["mode ", from, " implies ", to].concat());
+            steps.push(Cow::Borrowed(step));
             modes.push((*to).to_owned());
         }
     }
-    for (from, to) in NEGATIONS {
+    for (from, to, step) in NEGATIONS {
         if has(modes, from) && has(modes, to) {
-            steps.push(["mode ", from, " takes ", to, " away"].concat());
+            steps.push(Cow::Borrowed(step));
             modes.retain(|mode| mode != to);
         }
     }

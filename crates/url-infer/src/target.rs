@@ -2,6 +2,7 @@
 //!
 //! User-info, query and unknown fragment values may be secrets, so neither `Debug` nor `Display` prints them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The way of access to a target.
@@ -67,7 +68,7 @@ pub struct Target {
     /// `zarr` requests plain Zarr; its driver's word `nczarr` is then present too.
     pub modes: Vec<String>,
     /// The rules that changed something, one line each, for messages.
-    pub steps: Vec<String>,
+    pub steps: Vec<Cow<'static, str>>,
 }
 
 /// Fragment keys with harmless values.

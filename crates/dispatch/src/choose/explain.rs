@@ -59,7 +59,7 @@ impl Registry {
             scheme: target.scheme.name().map(str::to_owned),
             path: target.path.clone(),
             modes: target.modes.clone(),
-            steps: target.steps.clone(),
+            steps: target.steps.iter().map(ToString::to_string).collect(),
             probes: looks.0.unwrap_or_default(),
             driver: None,
             dataset: None,

@@ -650,7 +650,7 @@ fn parse_target(path: &str) -> Result<Target> {
             query: None,
             fragment: Vec::new(),
             modes: Vec::new(),
-            steps: vec![format!("{path:?} exists, so its # starts no fragment")],
+            steps: vec![format!("{path:?} exists, so its # starts no fragment").into()],
         });
     }
     target
