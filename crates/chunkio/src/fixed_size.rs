@@ -24,8 +24,6 @@ pub(crate) struct FixedSize {
     /// One native element.
     pub(crate) fill: Vec<u8>,
     pub(crate) elems: usize,
-    /// All elements of a chunk, for kernels.
-    pub(crate) whole: ChunkPart,
 }
 
 impl FixedSize {
@@ -53,7 +51,7 @@ impl FixedSize {
             }
             None => fill,
         };
-        Ok(Self { ty, plan, converted, fill, elems, whole: ChunkPart::whole(elems) })
+        Ok(Self { ty, plan, converted, fill, elems })
     }
 
     /// Returns the size of an element.
@@ -143,7 +141,7 @@ impl ElementKind for FixedSize {
             }
             let bytes = self.plan.decode(stored, pair)?;
             let load = |out: &mut nczarr_runtime::OutBuf<'_>| {
-                kernel::load_out(bytes, &self.plan.layout, &self.whole, out)
+                kernel::load_out(bytes, &self.plan.layout, &ChunkPart::whole(self.elems), out)
             };
             ChunkBuffer::new(self.bytes(), load, wrong)
         })
@@ -156,7 +154,8 @@ impl ElementKind for FixedSize {
                 EncodeInput::Bytes(data)
             } else {
                 EncodeInput::Gather(self.bytes(), |out: &mut nczarr_runtime::OutBuf<'_>| {
-                    kernel::save_out(data, &self.whole, None, layout, &self.fill, self.bytes(), out).map(drop)
+                    let whole = ChunkPart::whole(self.elems);
+                    kernel::save_out(data, &whole, None, layout, &self.fill, self.bytes(), out).map(drop)
                 })
             };
             self.plan.encode(given, pair, stored)
