@@ -8,7 +8,7 @@ use nczarr::dispatch::{
     Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, MemMut, OpenRequest, Registry, VarData,
 };
 use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId};
-use nczarr::{Error, ErrorKind, NcType, OpenOptions, Result, Values};
+use nczarr::{Error, ErrorKind, NcType, OpenOptions, Place, Result, Values};
 
 static INFO: DriverInfo =
     DriverInfo::new("numbers", FormatX::Udf(0), "text files with one number a line").modes(&["numbers"]);
@@ -22,11 +22,13 @@ impl Driver for NumbersDriver {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         let path = &request.target.path;
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path.to_string(), source))?;
+        let text = std::fs::read_to_string(path).map_err(|source| Error::io_at(path, source))?;
         let parse = |(line, text): (usize, &str)| {
             let number = text.trim().parse::<f64>();
             number.map_err(|error| {
-                ErrorKind::NotNc.context(format!("{path}: line {}: not a number", line + 1)).caused_by(error)
+                ErrorKind::NotNc
+                    .context(format!("{}: line {}: not a number", path.display(), line + 1))
+                    .caused_by(error)
             })
         };
         let numbers: Vec<f64> = text.lines().enumerate().map(parse).collect::<Result<_>>()?;
@@ -80,7 +82,7 @@ fn main() -> Result<()> {
     std::fs::write(&path, "1.5\n2.5\n-3\n").expect("a new file");
 
     let registry = Registry::clone(&*nczarr::registry()?).with_driver(NumbersDriver);
-    let file = OpenOptions::new().registry(registry).open(&format!("{}#mode=numbers", path.display()))?;
+    let file = OpenOptions::new().registry(registry).open(Place::path(&path).mode("numbers"))?;
     let number = file.variable("number")?;
     println!("{:?}: {:?}", number.shape()?, number.get_values::<f32>(..)?);
     assert_eq!(number.get_values::<f32>(1..)?, [2.5, -3.0]);

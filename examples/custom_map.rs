@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::storage::{Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, WriteOutcome, ZMap};
-use nczarr::{CreateOptions, ErrorKind, OpenOptions, Result};
+use nczarr::{CreateOptions, ErrorKind, OpenOptions, Place, Result};
 
 /// Objects by key. One lock keeps each call atomic.
 #[derive(Debug, Default)]
@@ -89,7 +89,8 @@ impl ZMap for TreeMap {
 
 fn main() -> Result<()> {
     let map = Arc::new(TreeMap::default());
-    let file = CreateOptions::new().map(map.clone()).exclusive(true).create("tree#mode=nczarr")?;
+    let file =
+        CreateOptions::new().map(map.clone()).exclusive(true).create(Place::path("tree").mode("nczarr"))?;
     file.add_dimension("x", 6)?;
     let field = file.add_variable::<i32>("field", &["x"])?;
     field.set_chunking(&[4])?;
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
         println!("{key}: {} bytes", object.len());
     }
 
-    let file = OpenOptions::new().map(map).open("tree#mode=nczarr")?;
+    let file = OpenOptions::new().map(map).open(Place::path("tree").mode("nczarr"))?;
     println!("{:?}", file.variable("field")?.get_values::<i32>(..)?);
     assert_eq!(file.variable("field")?.get_values::<i32>(3..5)?, [4, 5]);
     Ok(())

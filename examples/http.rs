@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use nczarr::{Result, Variable};
+use nczarr::{Place, Result, Variable};
 use nczarr_s3_server::{Config, Server};
 
 fn main() -> Result<()> {
@@ -17,16 +17,17 @@ fn main() -> Result<()> {
     }
     let server = Server::start(Config::default().web("web"));
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for (name, url) in [("series.nc", "series.nc"), ("series.zarr", "series.zarr#mode=zarr,v3,consolidated")]
-    {
-        let file = nczarr::create(&folder.path().join(url).display().to_string())?;
+    let here = |name: &str| Place::path(folder.path().join(name));
+    let store = here("series.zarr").mode("zarr").mode("v3").mode("consolidated");
+    for (name, place) in [("series.nc", here("series.nc")), ("series.zarr", store)] {
+        let file = nczarr::create(place)?;
         file.add_dimension("time", 1000)?;
         let level = file.add_variable::<f64>("level", &["time"])?;
         level.put(&(0..1000).map(f64::from).collect::<Vec<_>>(), ..)?;
         file.close()?;
         upload(&server, folder.path(), &folder.path().join(name));
 
-        let file = nczarr::open(&format!("{}/web/{name}", server.url()))?;
+        let file = nczarr::open(format!("{}/web/{name}", server.url()))?;
         println!("{name}: {:?}", last_three(&file.variable("level")?)?);
     }
     Ok(())

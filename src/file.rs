@@ -1,12 +1,13 @@
 //! [`File`]: an open dataset. `OpenDataset`: the state that its handles share.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use nczarr_dispatch::{Dataset, DatasetInfo, Fault, Registry};
+use nczarr_dispatch::{Dataset, DatasetInfo, Fault, Place, Registry};
 use nczarr_model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 use nczarr_nc_table::NcDispatch;
 
@@ -25,7 +26,7 @@ pub struct File {
 /// The state that all handles of a dataset share.
 pub(crate) struct OpenDataset {
     dataset: Arc<dyn Dataset>,
-    path: String,
+    place: Place,
     registry: Arc<Registry>,
     closed: AtomicBool,
     /// The parts that a variable opened for its data lacks.
@@ -40,14 +41,14 @@ struct DeferredRest {
 }
 
 impl File {
-    pub(crate) fn new(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>) -> Self {
-        Self::with(dataset, path, registry, None)
+    pub(crate) fn new(dataset: Arc<dyn Dataset>, place: Place, registry: Arc<Registry>) -> Self {
+        Self::with(dataset, place, registry, None)
     }
 
     /// Creates a file for the data of one variable; the options open it completely on demand.
     pub(crate) fn for_data(
         dataset: Arc<dyn Dataset>,
-        path: &str,
+        place: Place,
         registry: Arc<Registry>,
         options: &OpenOptions,
         variable: &str,
@@ -57,22 +58,16 @@ impl File {
             name: variable.to_owned(),
             variable: OnceLock::new(),
         };
-        Self::with(dataset, path, registry, Some(rest))
+        Self::with(dataset, place, registry, Some(rest))
     }
 
     fn with(
         dataset: Arc<dyn Dataset>,
-        path: &str,
+        place: Place,
         registry: Arc<Registry>,
         rest: Option<DeferredRest>,
     ) -> Self {
-        let open = Arc::new(OpenDataset {
-            dataset,
-            path: path.to_owned(),
-            registry,
-            closed: AtomicBool::new(false),
-            rest,
-        });
+        let open = Arc::new(OpenDataset { dataset, place, registry, closed: AtomicBool::new(false), rest });
         Self { root: Group::new(open, GroupId::ROOT) }
     }
 
@@ -80,7 +75,7 @@ impl File {
         self.root.opened()
     }
 
-    /// Returns the path or URL of opening.
+    /// Returns the path or URL of opening as text. Bytes of a path that are not UTF-8 are replaced.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -94,8 +89,23 @@ impl File {
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```
-    pub fn path(&self) -> &str {
-        &self.opened().path
+    pub fn path(&self) -> Cow<'_, str> {
+        self.opened().place.as_text()
+    }
+
+    /// Returns the place of opening: it opens the same dataset again.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// let file = nczarr::create("memory://doc-file-place")?;
+    /// file.add_dimension("x", 3)?;
+    /// file.sync()?;
+    /// assert_eq!(nczarr::open(file.place())?.dimensions().len(), 1);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    pub fn place(&self) -> &Place {
+        &self.opened().place
     }
 
     /// The root group.
@@ -271,7 +281,7 @@ impl File {
     /// # v.put_attribute("units", "K")?;
     /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
     /// file.sync()?;                             // other handles see the data from here on
-    /// assert_eq!(nczarr::open(file.path())?.variable("v")?.get_value::<f32>(2)?, 3.0);
+    /// assert_eq!(nczarr::open(file.place())?.variable("v")?.get_value::<f32>(2)?, 3.0);
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```
@@ -344,7 +354,7 @@ impl OpenDataset {
     /// Returns the dataset, unless it is closed.
     pub(crate) fn dataset(&self) -> Result<&Arc<dyn Dataset>> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(ErrorKind::BadId.context(format!("{}: the dataset is closed", self.path)));
+            return Err(ErrorKind::BadId.context(format!("{}: the dataset is closed", self.place)));
         }
         Ok(&self.dataset)
     }
@@ -365,7 +375,7 @@ impl OpenDataset {
         if let Some(variable) = rest.variable.get() {
             return Ok(Some(variable));
         }
-        let variable = rest.options.open_variable(&self.path, &rest.name)?;
+        let variable = rest.options.open_variable(&self.place, &rest.name)?;
         Ok(Some(rest.variable.get_or_init(|| variable)))
     }
 
@@ -451,9 +461,9 @@ impl Drop for OpenDataset {
         match catch_unwind(AssertUnwindSafe(|| self.close())) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::error!(path = %self.path, error = format_args!("{error:#}"), "closing failed")
+                tracing::error!(path = %self.place, error = format_args!("{error:#}"), "closing failed")
             }
-            Err(_) => tracing::error!(path = %self.path, "closing failed: a plugin panicked"),
+            Err(_) => tracing::error!(path = %self.place, "closing failed: a plugin panicked"),
         }
     }
 }

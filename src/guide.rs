@@ -14,6 +14,7 @@ macro_rules! pages {
         #[doc = "[getting-started]: crate::guide::getting_started"]
         #[doc = "[library]: crate::guide::library"]
         #[doc = "[library#append-records]: crate::guide::library#append-records"]
+        #[doc = "[library#name-a-dataset]: crate::guide::library#name-a-dataset"]
         #[doc = "[library#read-packed-data]: crate::guide::library#read-packed-data"]
         #[doc = "[plugins]: crate::guide::plugins"]
         #[doc = "[storage]: crate::guide::storage"]

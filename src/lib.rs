@@ -55,6 +55,7 @@ mod group;
     feature = "zip"
 ))]
 pub mod guide;
+mod kind;
 mod number;
 mod options;
 #[cfg(feature = "zip")]
@@ -74,10 +75,11 @@ pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
 pub use from_values::FromValues;
 pub use group::Group;
+pub use kind::Kind;
 pub use nczarr_codec as codec;
 pub use nczarr_dispatch::{
     self as dispatch, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits,
-    MemMut, MemRef, MissingChunks, Progress, Registry,
+    MemMut, MemRef, MissingChunks, Place, Progress, Registry,
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{

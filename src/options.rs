@@ -5,19 +5,19 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Progress,
-    Registry,
+    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Place,
+    Progress, Registry,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::ZMap;
 use nczarr_storage::source::SharedBytes;
 
-use crate::{File, Variable, builtin};
+use crate::{File, Kind, Variable, builtin};
 
 /// Opens a dataset for reading.
 ///
-/// The content identifies a plain path; a URL and its fragment (`file:///data/x.zarr#mode=zarr`) can name
-/// format and storage.
+/// The content identifies a path, which is never parsed. A URL and its fragment
+/// (`file:///data/x.zarr#mode=zarr`) can name format and storage. [`Place`] lists what is which.
 ///
 /// ```
 /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -35,8 +35,8 @@ use crate::{File, Variable, builtin};
 /// # Errors
 /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if no driver recognises it; `NC_ENOTBUILT` that
 /// names the missing feature; otherwise the driver's error.
-pub fn open(path: &str) -> Result<File> {
-    OpenOptions::new().open(path)
+pub fn open(place: impl Into<Place>) -> Result<File> {
+    OpenOptions::new().open(place)
 }
 
 /// Opens one variable of a dataset for reading, by its path from the root: see
@@ -44,8 +44,8 @@ pub fn open(path: &str) -> Result<File> {
 ///
 /// # Errors
 /// As [`open`]; `NC_ENOTVAR` if there is no such variable.
-pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
-    OpenOptions::new().open_variable(path, variable)
+pub fn open_variable(place: impl Into<Place>, variable: &str) -> Result<Variable> {
+    OpenOptions::new().open_variable(place, variable)
 }
 
 /// Opens a dataset of one file from its bytes, for reading: a classic, netCDF-4 or HDF4 file, or an archive
@@ -91,8 +91,8 @@ pub fn open_bytes(bytes: impl Into<SharedBytes>) -> Result<File> {
 ///
 /// # Errors
 /// As [`open`]; `NC_EPERM` if the dataset cannot be written.
-pub fn append(path: &str) -> Result<File> {
-    OpenOptions::new().writable(true).open(path)
+pub fn append(place: impl Into<Place>) -> Result<File> {
+    OpenOptions::new().writable(true).open(place)
 }
 
 /// Creates a dataset.
@@ -108,8 +108,8 @@ pub fn append(path: &str) -> Result<File> {
 ///
 /// # Errors
 /// `NC_EEXIST` or `NC_EOBJECT` if the path is in use; `NC_EINVAL` if the path implies no writable format.
-pub fn create(path: &str) -> Result<File> {
-    CreateOptions::new().create(path)
+pub fn create(place: impl Into<Place>) -> Result<File> {
+    CreateOptions::new().create(place)
 }
 
 /// Deletes a dataset; refuses anything else.
@@ -130,8 +130,8 @@ pub fn create(path: &str) -> Result<File> {
 /// # Errors
 /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a dataset; `NC_EPERM` if the storage
 /// cannot delete.
-pub fn delete(path: &str) -> Result<()> {
-    builtin::registry()?.delete(path)
+pub fn delete(place: impl Into<Place>) -> Result<()> {
+    builtin::registry()?.delete(&place.into())
 }
 
 /// Explains how a path or URL is resolved: driver, map and flavour, with all probes.
@@ -151,8 +151,8 @@ pub fn delete(path: &str) -> Result<()> {
 ///
 /// # Errors
 /// `NC_EURL` if it is malformed. An error of opening is part of the result.
-pub fn explain(path: &str) -> Result<Explanation> {
-    builtin::registry()?.explain(path)
+pub fn explain(place: impl Into<Place>) -> Result<Explanation> {
+    builtin::registry()?.explain(&place.into())
 }
 
 macro_rules! shared_options {
@@ -345,7 +345,7 @@ macro_rules! shared_options {
         /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
         /// # file.close()?;
         /// let map = nczarr::OpenOptions::new().open_map(path)?;
-        /// let file = nczarr::OpenOptions::new().map(map).open("any#mode=nczarr")?;
+        /// let file = nczarr::OpenOptions::new().map(map).open(nczarr::Place::path("any").mode("nczarr"))?;
         /// assert_eq!(file.variables().len(), 1);
         /// # }
         /// # Ok::<(), nczarr::Error>(())
@@ -408,10 +408,10 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`open`].
-    pub fn open(&self, path: &str) -> Result<File> {
-        let registry = default_or(&self.registry)?;
-        let dataset = registry.open_in(self.map.clone(), path, self.writable, &self.options)?;
-        Ok(File::new(dataset, path, registry))
+    pub fn open(&self, place: impl Into<Place>) -> Result<File> {
+        let (place, registry) = (place.into(), default_or(&self.registry)?);
+        let dataset = registry.open_in(self.map.clone(), &place, self.writable, &self.options)?;
+        Ok(File::new(dataset, place, registry))
     }
 
     /// Opens only the map of a path, whatever its content: to wrap it (module `wrap`) and pass it to
@@ -433,8 +433,8 @@ impl OpenOptions {
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a map, such as a classic file.
-    pub fn open_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
-        default_or(&self.registry)?.open_storage(path, self.writable, &self.options)
+    pub fn open_map(&self, place: impl Into<Place>) -> Result<Arc<dyn ZMap>> {
+        default_or(&self.registry)?.open_storage(&place.into(), self.writable, &self.options)
     }
 
     /// Maps a dataset of one file into memory, if it is only read. Needs the feature `mmap`; only classic
@@ -460,9 +460,9 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
-    pub fn open_bytes(&self, name: &str, bytes: impl Into<SharedBytes>) -> Result<File> {
-        let registry = default_or(&self.registry)?;
-        let dataset = registry.open_bytes(name, bytes.into(), self.writable, &self.options)?;
+    pub fn open_bytes(&self, name: impl Into<Place>, bytes: impl Into<SharedBytes>) -> Result<File> {
+        let (name, registry) = (name.into(), default_or(&self.registry)?);
+        let dataset = registry.open_bytes(&name, bytes.into(), self.writable, &self.options)?;
         Ok(File::new(dataset, name, registry))
     }
 
@@ -473,10 +473,10 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`]; `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another process writes
     /// the file (`NC_EPERM` for an archive).
-    pub fn open_in_memory(&self, path: &str, persist: bool) -> Result<File> {
-        let registry = default_or(&self.registry)?;
-        let dataset = registry.open_in_memory(path, self.writable, &self.options, persist)?;
-        Ok(File::new(dataset, path, registry))
+    pub fn open_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
+        let (place, registry) = (place.into(), default_or(&self.registry)?);
+        let dataset = registry.open_in_memory(&place, self.writable, &self.options, persist)?;
+        Ok(File::new(dataset, place, registry))
     }
 
     /// Opens the dataset for reading one variable, given by its path from the root.
@@ -489,16 +489,16 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`open_variable`]; `NC_EPERM` if the options ask for writing.
-    pub fn open_variable(&self, path: &str, variable: &str) -> Result<Variable> {
+    pub fn open_variable(&self, place: impl Into<Place>, variable: &str) -> Result<Variable> {
         if self.writable {
             return Err(
                 ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only"))
             );
         }
-        let registry = default_or(&self.registry)?;
+        let (place, registry) = (place.into(), default_or(&self.registry)?);
         let only = OpenScope { path: variable, data_only: false };
-        let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
-        File::new(dataset, path, registry).root().variable(variable)
+        let dataset = registry.open_for(self.map.clone(), &place, only, &self.options)?;
+        File::new(dataset, place, registry).root().variable(variable)
     }
 
     /// Opens one variable for its data alone, given by its path from the root, with as few requests as
@@ -526,16 +526,16 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`OpenOptions::open_variable`].
-    pub fn open_data(&self, path: &str, variable: &str) -> Result<Variable> {
+    pub fn open_data(&self, place: impl Into<Place>, variable: &str) -> Result<Variable> {
         if self.writable {
             return Err(
                 ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only"))
             );
         }
-        let registry = default_or(&self.registry)?;
+        let (place, registry) = (place.into(), default_or(&self.registry)?);
         let only = OpenScope { path: variable, data_only: true };
-        let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
-        let variable = File::for_data(dataset, path, registry, self, variable).root().variable(variable)?;
+        let dataset = registry.open_for(self.map.clone(), &place, only, &self.options)?;
+        let variable = File::for_data(dataset, place, registry, self, variable).root().variable(variable)?;
         // Prepares filters and memory; errors are reported by the first read.
         let _ = variable.access();
         Ok(variable)
@@ -547,6 +547,7 @@ impl OpenOptions {
 pub struct CreateOptions {
     clobber: Clobber,
     classic_model: bool,
+    kind: Option<Kind>,
     options: Options,
     registry: Option<Arc<Registry>>,
     map: Option<Arc<dyn ZMap>>,
@@ -605,15 +606,41 @@ impl CreateOptions {
 
     shared_options!();
 
+    /// Sets the format of the dataset. Otherwise the URL and the ending of the path decide.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// use nczarr::{CreateOptions, Kind};
+    ///
+    /// let file = CreateOptions::new().kind(Kind::ZarrV3).create("memory://doc-kind")?;
+    /// assert_eq!((&*file.info().flavour, &*file.info().version), ("xarray", "3"));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Adds the kind to a place.
+    fn place(&self, place: impl Into<Place>) -> Result<Place> {
+        let place = place.into();
+        match self.kind {
+            Some(kind) => kind.at(place),
+            None => Ok(place),
+        }
+    }
+
     /// Creates the dataset.
     ///
     /// # Errors
     /// As [`create`].
-    pub fn create(&self, path: &str) -> Result<File> {
-        let registry = default_or(&self.registry)?;
+    pub fn create(&self, place: impl Into<Place>) -> Result<File> {
+        let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
         let map = self.map.clone();
-        let dataset = registry.create_in(map, path, self.clobber, self.classic_model, &self.options)?;
-        Ok(File::new(dataset, path, registry))
+        let dataset = registry.create_in(map, &place, self.clobber, self.classic_model, &self.options)?;
+        Ok(File::new(dataset, place, registry))
     }
 
     /// Creates only the empty map of a dataset at `path`: to wrap it and pass it to [`CreateOptions::map`].
@@ -630,8 +657,8 @@ impl CreateOptions {
     ///
     /// # Errors
     /// As [`create`].
-    pub fn create_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
-        default_or(&self.registry)?.create_storage(path, self.clobber, &self.options)
+    pub fn create_map(&self, place: impl Into<Place>) -> Result<Arc<dyn ZMap>> {
+        default_or(&self.registry)?.create_storage(&self.place(place)?, self.clobber, &self.options)
     }
 
     /// Creates a dataset of one file in memory: a netCDF-4 or classic file, or an archive (`x.zip`,
@@ -640,11 +667,11 @@ impl CreateOptions {
     ///
     /// # Errors
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.
-    pub fn create_in_memory(&self, path: &str, persist: bool) -> Result<File> {
-        let registry = default_or(&self.registry)?;
+    pub fn create_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
+        let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
         let dataset =
-            registry.create_in_memory(path, self.clobber, self.classic_model, &self.options, persist)?;
-        Ok(File::new(dataset, path, registry))
+            registry.create_in_memory(&place, self.clobber, self.classic_model, &self.options, persist)?;
+        Ok(File::new(dataset, place, registry))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr::Result;
-use nczarr_benches::{Place, create, field, sized};
+use nczarr_benches::{StoreKind, create, field, sized};
 
 pub fn bench(criterion: &mut Criterion) {
     let (records, side) = sized((1000, 64), (70, 2));
     let record = field(side * side);
     let mut group = criterion.benchmark_group("append");
     group.sample_size(10).throughput(Throughput::Elements(records));
-    for place in [Place::Mem, Place::File] {
+    for place in [StoreKind::Mem, StoreKind::File] {
         for per_chunk in [1, 64] {
             let (url, _dir) = place.url(&format!("append-{per_chunk}"), "").expect("a place");
             let id = BenchmarkId::new(place.name(), format!("{per_chunk} per chunk"));

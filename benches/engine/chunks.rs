@@ -1,7 +1,8 @@
 //! Writes and reads whole arrays through the facade, for each map and each filter.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use nczarr_benches::{Chain, Place, create, field, sized};
+use nczarr::Place;
+use nczarr_benches::{Chain, StoreKind, create, field, sized};
 
 const CHAINS: [(&str, Chain); 8] = [
     ("none", &[]),
@@ -19,7 +20,7 @@ pub fn bench(criterion: &mut Criterion) {
     let values = field(shape.iter().product());
     let mut group = criterion.benchmark_group("chunks");
     group.throughput(Throughput::Bytes(values.len() as u64 * 4));
-    for place in [Place::Mem, Place::File] {
+    for place in [StoreKind::Mem, StoreKind::File] {
         for (name, chain) in CHAINS {
             let id = |op: &str| BenchmarkId::new(format!("{op}/{}", place.name()), name);
             let (url, _dir) = place.url(&format!("chunks-{name}"), "").expect("a place");
@@ -39,7 +40,7 @@ pub fn bench(criterion: &mut Criterion) {
             group.bench_function(id("write"), |bencher| bencher.iter(write));
             // A filter on the command line can skip the write benchmark, so the data are written here.
             write();
-            let file = nczarr::open(&url).expect("opened");
+            let file = nczarr::open(Place::url(&url)).expect("opened");
             let var = file.variable("v").expect("a variable");
             assert_eq!(var.get_values::<f32>(..).expect("read"), values);
             // Each read allocates its result, as most callers do.

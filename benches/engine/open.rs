@@ -1,14 +1,14 @@
 //! Creates and opens many variables, with and without consolidated metadata.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use nczarr::Result;
-use nczarr_benches::{Place, create, sized};
+use nczarr::{Place, Result};
+use nczarr_benches::{StoreKind, create, sized};
 
 pub fn bench(criterion: &mut Criterion) {
     let vars = sized(10_000, 20);
     let mut group = criterion.benchmark_group("variables");
     group.sample_size(10).throughput(Throughput::Elements(vars));
-    for place in [Place::Mem, Place::File] {
+    for place in [StoreKind::Mem, StoreKind::File] {
         for (name, modes) in [("plain", ""), ("consolidated", ",consolidated")] {
             let (url, _dir) = place.url(&format!("variables-{name}"), modes).expect("a place");
             let id = |op: &str| BenchmarkId::new(format!("{op}/{}", place.name()), name);
@@ -19,7 +19,7 @@ pub fn bench(criterion: &mut Criterion) {
             define(&url, vars).expect("created");
             group.bench_function(id("open"), |bencher| {
                 bencher.iter(|| {
-                    let file = nczarr::open(&url).expect("opened");
+                    let file = nczarr::open(Place::url(&url)).expect("opened");
                     assert_eq!(file.model().vars().count() as u64, vars);
                 });
             });

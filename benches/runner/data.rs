@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 
 use bytemuck::{AnyBitPattern, cast_slice};
-use nczarr::{Array, CreateOptions, Error, Extent, Number, OpenOptions, Result, Variable};
+use nczarr::{Array, CreateOptions, Error, Extent, Number, OpenOptions, Place, Result, Variable};
 
 use super::Op;
 use super::measure::{Clock, Outcome};
@@ -33,7 +33,7 @@ pub fn write(op: &Op) -> Result<Outcome> {
     typed!(op, T => {
         let values: Vec<T> = load(op, op.shape.iter().product())?;
         let clock = Clock::start();
-        let file = options(op).create(&op.url())?;
+        let file = options(op).create(Place::url(op.url()))?;
         op.define(&file, false)?.put(&values, ..)?;
         file.close()?;
         Ok(clock.stop().saw([cast_slice(&values)]))
@@ -101,7 +101,7 @@ fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> 
     if op.mode == "cold" {
         let clock = Clock::start();
         for place in &places {
-            parts.push(read(&opener(op, 0).open_data(&op.url(), "v")?, place)?);
+            parts.push(read(&opener(op, 0).open_data(Place::url(op.url()), "v")?, place)?);
         }
         return Ok((clock.stop().times(op.count), parts));
     }
@@ -123,7 +123,7 @@ fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> 
 pub fn open(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     for _ in 0..op.count {
-        opener(op, 0).open_variable(&op.url(), "v")?;
+        opener(op, 0).open_variable(Place::url(op.url()), "v")?;
     }
     Ok(clock.stop().times(op.count))
 }
@@ -133,7 +133,7 @@ pub fn append(op: &Op) -> Result<Outcome> {
     typed!(op, T => {
         let values: Vec<T> = load(op, record * op.count)?;
         let clock = Clock::start();
-        let file = options(op).create(&op.url())?;
+        let file = options(op).create(Place::url(op.url()))?;
         let var = op.define(&file, true)?;
         let mut place: Vec<Extent> = op.shape.iter().map(|&len| Extent::Range { start: 0, end: len }).collect();
         for (i, part) in values.chunks(record as usize).enumerate() {
@@ -152,7 +152,7 @@ fn options(op: &Op) -> CreateOptions {
 /// Opens the array for its data, as the runners of arrays do. The cache holds `cache` bytes of decoded
 /// chunks.
 fn variable(op: &Op, cache: usize) -> Result<Variable> {
-    opener(op, cache).open_data(&op.url(), "v")
+    opener(op, cache).open_data(Place::url(op.url()), "v")
 }
 
 fn opener(op: &Op, cache: usize) -> OpenOptions {

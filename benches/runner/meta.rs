@@ -2,14 +2,14 @@
 
 use nczarr::dispatch::{OpenRequest, Options};
 use nczarr::storage::{Key, ZMapExt};
-use nczarr::{CreateOptions, OpenOptions, Result};
+use nczarr::{CreateOptions, OpenOptions, Place, Result};
 
 use super::Op;
 use super::measure::{Clock, Outcome};
 
 pub fn write(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
-    let file = CreateOptions::new().clobber(true).create(&op.url())?;
+    let file = CreateOptions::new().clobber(true).create(Place::url(op.url()))?;
     file.add_dimension("x", 10)?;
     for i in 0..op.nvars {
         let var = file.add_variable::<f32>(&format!("v{i:05}"), &["x"])?;
@@ -29,7 +29,7 @@ const APART: [&str; 2] = ["_ARRAY_DIMENSIONS", "_FillValue"];
 /// as one attribute.
 pub fn open(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
-    let file = OpenOptions::new().open(&op.url())?;
+    let file = OpenOptions::new().open(Place::url(op.url()))?;
     let model = file.model();
     let mut sum = 0;
     for (id, var) in model.vars() {

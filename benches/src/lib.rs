@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr::{CreateOptions, File};
+use nczarr::{CreateOptions, File, Place};
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
 use nczarr_codec::Filter;
 use nczarr_dispatch::Options;
@@ -41,14 +41,14 @@ pub type Chain = &'static [(&'static str, &'static [u32])];
 
 /// A kind of storage to measure.
 #[derive(Debug, Clone, Copy)]
-pub enum Place {
+pub enum StoreKind {
     /// A directory below the system's temporary directory (`TMPDIR`).
     File,
     /// The memory of this process.
     Mem,
 }
 
-impl Place {
+impl StoreKind {
     /// Its name in the results.
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Place {
 /// # Errors
 /// Returns the library's error.
 pub fn create(url: &str) -> Result<File> {
-    CreateOptions::new().clobber(true).create(url)
+    CreateOptions::new().clobber(true).create(Place::url(url))
 }
 
 /// Converts filters to the form that the engine takes.

@@ -260,7 +260,7 @@ fn see(bytes: &[u8], disk: Option<&Path>) -> std::result::Result<Result<Content>
     let seen = look(bytes.len(), || nczarr::open_bytes(bytes.to_vec()))?;
     if let Some(path) = disk {
         fs::write(path, bytes).map_err(|error| error.to_string())?;
-        let same = look(bytes.len(), || nczarr::open(&path.display().to_string()))?;
+        let same = look(bytes.len(), || nczarr::open(path.display().to_string()))?;
         if same.as_ref().ok() != seen.as_ref().ok() {
             return Err(format!("a file is {same:?}, in memory it is {seen:?}"));
         }

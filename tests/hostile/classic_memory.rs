@@ -125,7 +125,7 @@ fn headers_take_no_more_memory_than_the_file_and_some() {
         std::fs::write(&path, &bytes).expect("room");
         let size = bytes.len();
         let (mut opened, mut places) =
-            (Vec::new(), vec![("file", alloc::peak(|| nczarr::open(&text(&path))))]);
+            (Vec::new(), vec![("file", alloc::peak(|| nczarr::open(text(&path))))]);
         let bytes: std::sync::Arc<[u8]> = bytes.into();
         places.push(("memory", alloc::peak(|| nczarr::open_bytes(bytes))));
         for (place, (outcome, peak)) in places {
@@ -168,7 +168,7 @@ fn what_a_short_file_lacks_is_told_before_memory_is_taken() {
         let size = std::fs::metadata(&path).expect("a file").len() as usize;
         for name in ["v", "r"] {
             let (outcome, peak) = alloc::peak(|| {
-                let file = OpenOptions::new().memory_map(mapped).open(&text(&path))?;
+                let file = OpenOptions::new().memory_map(mapped).open(text(&path))?;
                 let variable = file.variable(name)?;
                 let plain = variable.get::<i32>(..).map(drop);
                 let other = variable.get::<f64>(..).map(drop);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// A variable of 5 × 6 elements whose values are their positions.
 fn field(name: &str) -> (File, Variable) {
-    let file = nczarr::CreateOptions::new().clobber(true).create(&format!("memory://arrays-{name}")).unwrap();
+    let file = nczarr::CreateOptions::new().clobber(true).create(format!("memory://arrays-{name}")).unwrap();
     file.add_dimension("y", 5).unwrap();
     file.add_dimension("x", 6).unwrap();
     let v = file.add_variable::<i32>("v", &["y", "x"]).unwrap();

@@ -18,7 +18,7 @@ fn more_elements_than_there_is_memory() {
                 "order": "C", "compressor": null, "filters": {filters}}}"#
         );
         fs::write(path.join("v/.zarray"), zarray).unwrap();
-        let variable = nczarr::open(&path.display().to_string()).unwrap().variable("v").unwrap();
+        let variable = nczarr::open(path.display().to_string()).unwrap().variable("v").unwrap();
         let numbers = variable.get::<f64>(..).map(drop).unwrap_err();
         let strings = variable.get_nc_strings(..).map(drop).unwrap_err();
         // The type is wrong, so the request fails before it asks for memory.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nczarr::dispatch::{Dataset, Format};
 use nczarr::model::{GroupId, Model, VarId};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{FillMode, MemMut, MemRef, OpenOptions, OutBuf};
+use nczarr::{FillMode, MemMut, MemRef, OpenOptions, OutBuf, Place};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
@@ -32,7 +32,7 @@ fn classic_files_of_netcdf_c_print_as_they_should() {
 /// Prints a file and compares the output with the texts beside it.
 pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, String> {
     let options = OpenOptions::new().memory_map(mapped);
-    let file = options.open(&path.display().to_string()).map_err(|error| format!("open: {error}"))?;
+    let file = options.open(path.display().to_string()).map_err(|error| format!("open: {error}"))?;
     // netCDF-C prints no special attributes for CDF-5.
     let special = path.with_file_name(format!("{name}.s.cdl")).exists();
     let variants = [
@@ -94,7 +94,7 @@ fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
     let mut expected = fs::read(path).map_err(|error| error.to_string())?;
     if name.ends_with("_streaming") {
         // The writer left the number of records open. A copy stores the number.
-        let file = nczarr::open(&path.display().to_string()).map_err(|error| error.to_string())?;
+        let file = nczarr::open(path.display().to_string()).map_err(|error| error.to_string())?;
         let records = file.dimensions().iter().find(|dim| dim.is_unlimited()).map_or(0, |dim| dim.len());
         let width = if expected[3] == 5 { 8 } else { 4 };
         expected[4..4 + width].copy_from_slice(&records.to_be_bytes()[8 - width..]);
@@ -122,14 +122,14 @@ fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
 }
 
 fn write_copy(path: &Path, copy: &Path, name: &str, order: Order) -> nczarr::Result<()> {
-    let from = nczarr::open(&path.display().to_string())?;
+    let from = nczarr::open(path.display().to_string())?;
     let (from, model) = (from.dataset(), from.model());
     let mode = match from.info().format {
         Format::Offset64 => "64bitoffset",
         Format::Cdf5 => "cdf5",
         _ => "classic",
     };
-    let to = nczarr::create(&format!("{}#mode={mode}", copy.display()))?;
+    let to = nczarr::create(Place::url(format!("{}#mode={mode}", copy.display())))?;
     let to = to.dataset();
     let root = GroupId::ROOT;
     let later = matches!(order, Order::Redefined);
@@ -220,7 +220,7 @@ fn copy_data(
 fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ocean.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=classic")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=classic"))).unwrap();
     assert_eq!(file.info().format, Format::Classic);
     file.add_unlimited_dimension("time").unwrap();
     file.add_dimension("x", 3).unwrap();
@@ -245,7 +245,9 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     assert_eq!(file.variable("t").unwrap().get_value::<f32>((0, 2)).unwrap(), 3.0);
     assert_eq!(file.close_to_bytes().unwrap(), bytes);
     nczarr::delete(&path).unwrap();
-    let file = nczarr::CreateOptions::new().create_in_memory(&format!("{path}#mode=classic"), true).unwrap();
+    let file = nczarr::CreateOptions::new()
+        .create_in_memory(Place::url(format!("{path}#mode=classic")), true)
+        .unwrap();
     file.add_dimension("x", 2).unwrap();
     file.add_variable::<u8>("v", &["x"]).unwrap_err();
     file.add_variable::<i8>("v", &["x"]).unwrap().put(&[1i8, 2], ..).unwrap();
@@ -263,7 +265,7 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
         assert_eq!(copy.variable("v").unwrap().get_values::<i8>(..).unwrap(), [1, 3]);
     }
     let store = folder.path().join("store").display().to_string();
-    nczarr::create(&format!("{store}#mode=nczarr,file")).unwrap().close().unwrap();
+    nczarr::create(Place::url(format!("{store}#mode=nczarr,file"))).unwrap().close().unwrap();
     let error = OpenOptions::new().open_in_memory(&store, false).unwrap_err();
     assert_eq!(error.kind(), nczarr::ErrorKind::Diskless);
 }

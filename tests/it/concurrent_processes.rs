@@ -5,7 +5,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use nczarr::{File, OpenOptions};
+use nczarr::{File, OpenOptions, Place};
 
 const PROCESSES: usize = 8;
 /// Number of elements that each process writes in each chunk.
@@ -76,7 +76,7 @@ fn parts_of_a_chunk_are_not_lost() {
         [("plain", None, ""), ("packed", Some(1), ""), ("version3", Some(1), VERSION_3)]
     {
         let place = dir.path().join(name).with_extension("zarr").display().to_string();
-        let file = nczarr::create(&format!("{place}{mode}")).unwrap();
+        let file = nczarr::create(Place::url(format!("{place}{mode}"))).unwrap();
         file.add_dimension("row", 2).unwrap();
         file.add_dimension("x", (PROCESSES * PART) as u64).unwrap();
         let v = file.add_variable::<i32>("v", &["row", "x"]).unwrap();
@@ -157,7 +157,7 @@ fn records_and_attributes_of_version_3_are_not_lost() {
 fn records_are_appended(test: &str, mode: &str) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("x.zarr").display().to_string();
-    let file = nczarr::create(&format!("{place}{mode}")).unwrap();
+    let file = nczarr::create(Place::url(format!("{place}{mode}"))).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     file.add_dimension("x", 2).unwrap();
     let v = file.add_variable::<i32>("v", &["t", "x"]).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::wrap::Counting;
-use nczarr::{File, Limits, OpenOptions, Values};
+use nczarr::{File, Limits, OpenOptions, Place, Values};
 use nczarr_tests::plan::Plan;
 use nczarr_tests::samples;
 use serde_json::{Value, json};
@@ -33,8 +33,8 @@ impl Store {
 
     /// Opens the dataset. Also returns the number of requested objects.
     fn open(&self, modes: &str) -> (File, u64) {
-        let counting = Arc::new(Counting::new(OpenOptions::new().open_map(&self.url(modes)).unwrap()));
-        let file = OpenOptions::new().map(counting.clone()).open(&self.url(modes)).unwrap();
+        let counting = Arc::new(Counting::new(OpenOptions::new().open_map(self.url(modes)).unwrap()));
+        let file = OpenOptions::new().map(counting.clone()).open(self.url(modes)).unwrap();
         (file, counting.take().read().requests)
     }
 }
@@ -91,7 +91,7 @@ fn a_document_that_is_too_long_is_an_error_that_names_it() {
         let why = |document: u64| {
             let mut limits = Limits::default();
             limits.document = document;
-            OpenOptions::new().limits(limits).open(&store.url(modes)).err().map(|error| error.to_string())
+            OpenOptions::new().limits(limits).open(store.url(modes)).err().map(|error| error.to_string())
         };
         assert_eq!(why(len * 1000), None);
         let error = why(len - 1).unwrap();
@@ -195,8 +195,10 @@ fn who_found_none_and_closes_last_leaves_none_that_is_old() {
         file.add_dimension("x", 3).unwrap();
         file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         // The dataset has no consolidated metadata yet.
-        let other =
-            OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        let other = OpenOptions::new()
+            .writable(true)
+            .open(Place::url(store.url("nczarr").replace("/a#", "/b#")))
+            .unwrap();
         file.close().unwrap();
         other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
         other.close().unwrap();
@@ -257,8 +259,10 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
         // A new definition removes the consolidated metadata, so no reader sees outdated metadata.
         file.add_variable::<i32>("w", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         assert_eq!(consolidated(), None, "{format}");
-        let other =
-            OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        let other = OpenOptions::new()
+            .writable(true)
+            .open(Place::url(store.url("nczarr").replace("/a#", "/b#")))
+            .unwrap();
         other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
         other.close().unwrap();
         file.close().unwrap();

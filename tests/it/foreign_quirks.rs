@@ -31,7 +31,7 @@ fn one_bad_variable_does_not_close_the_file() {
         put(&store, &format!("{name}/.zattrs"), r#"{"units": "m"}"#);
         put(&store, &format!("{name}/0"), [0; 8]);
     }
-    let file = nczarr::open(&store.display().to_string()).unwrap();
+    let file = nczarr::open(store.display().to_string()).unwrap();
     assert_eq!(file.variable("good").unwrap().get_values::<i32>(..).unwrap(), [1, 2]);
     assert_eq!(file.variables().len(), 5);
     for (name, kind, named) in [
@@ -68,7 +68,7 @@ fn a_session_leaves_what_it_does_not_know_as_it_was() {
     put(&store, "bad/0", "secret");
     put(&store, "notes/readme.txt", "mine");
     let before = fs::read_to_string(store.join("bad/.zarray")).unwrap();
-    let file = nczarr::append(&store.display().to_string()).unwrap();
+    let file = nczarr::append(store.display().to_string()).unwrap();
     file.put_attribute("title", "new").unwrap();
     file.variable("v").unwrap().put(&[7, 8], ..).unwrap();
     assert_eq!(file.variable("bad").unwrap().put(&[7, 8], ..).unwrap_err().kind(), ErrorKind::NoFilter);
@@ -114,7 +114,7 @@ fn an_array_at_the_root_is_the_one_variable() {
     let store = folder.path().join("some data.zarr");
     put(&store, ".zarray", INTS);
     put(&store, "0", [1, 0, 0, 0, 2, 0, 0, 0]);
-    let file = nczarr::open(&store.display().to_string()).unwrap();
+    let file = nczarr::open(store.display().to_string()).unwrap();
     let variable = file.variable("some\\ data").unwrap();
     assert_eq!(variable.nc_type(), NcType::Int);
     assert_eq!(variable.get_values::<i64>(..).unwrap(), [1, 2]);

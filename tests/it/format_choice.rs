@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use nczarr::{ErrorKind, OpenOptions};
+use nczarr::{ErrorKind, OpenOptions, Place};
 
 fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn what_this_build_lacks_is_told_by_feature() {
     }
     fs::create_dir(at("dir")).unwrap();
     // Only `cdl` is tested, because the availability of the other maps depends on the build.
-    let path = at("text#cdl");
+    let path = Place::path(at("text")).mode("cdl");
     for error in
         [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()]
     {
@@ -30,10 +30,10 @@ fn what_this_build_lacks_is_told_by_feature() {
     }
     let problem = nczarr::explain(&path).unwrap().problem.unwrap();
     assert_eq!(problem.kind(), ErrorKind::NotBuilt, "{problem}");
-    let error = nczarr::create(&at("x.cdl")).unwrap_err();
+    let error = nczarr::create(at("x.cdl")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotBuilt, "{error}");
     assert!(error.to_string().contains("feature \"cdl\""), "{error}");
-    let error = nczarr::create(&at("x.zarr#mode=zar")).unwrap_err();
+    let error = nczarr::create(Place::url(at("x.zarr#mode=zar"))).unwrap_err();
     assert!(
         error.kind() == ErrorKind::Inval
             && error.to_string().contains("unknown mode `zar`; did you mean `zarr`?"),
@@ -41,8 +41,9 @@ fn what_this_build_lacks_is_told_by_feature() {
     );
     // Files that begin like an archive but are not archives.
     for name in ["a.zip", "a.zip#mode=zarr", "empty.zip"] {
-        assert_eq!(nczarr::open(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
-        assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
+        let place = Place::url(at(name));
+        assert_eq!(nczarr::open(&place).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
+        assert_eq!(nczarr::delete(place).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
     }
     assert!(fs::exists(at("a.zip")).unwrap() && fs::exists(at("empty.zip")).unwrap());
 }
@@ -55,7 +56,7 @@ fn a_root_without_documents_opens_by_its_children_and_is_not_deleted() {
     let path = folder.to_str().unwrap();
     assert_eq!(nczarr::open(path).unwrap_err().kind(), ErrorKind::NotNc, "an empty folder");
     let lonely = folder.join("lonely.zarr");
-    let file = nczarr::create(&format!("file://{}#mode=zarr", lonely.display())).unwrap();
+    let file = nczarr::create(format!("file://{}#mode=zarr", lonely.display())).unwrap();
     file.add_dimension("x", 2).unwrap();
     file.add_variable::<i32>("v", &["x"]).unwrap().put(&[7, 8], ..).unwrap();
     file.close().unwrap();
@@ -66,7 +67,7 @@ fn a_root_without_documents_opens_by_its_children_and_is_not_deleted() {
     // `delete` checks only the root, and this root has no documents.
     assert_eq!(nczarr::delete(path).unwrap_err().kind(), ErrorKind::NotNc);
     assert_eq!(
-        nczarr::CreateOptions::new().clobber(true).create(&format!("{path}/")).unwrap_err().kind(),
+        nczarr::CreateOptions::new().clobber(true).create(format!("{path}/")).unwrap_err().kind(),
         ErrorKind::Object
     );
     assert!(lonely.join("v/.zarray").exists());

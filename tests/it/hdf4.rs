@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use nczarr::{ErrorKind, Limits, OpenOptions};
+use nczarr::{ErrorKind, Limits, OpenOptions, Place};
 use nczarr_cdl::Options;
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
@@ -41,7 +41,7 @@ fn every_type_and_coding_is_read_from_a_file_and_from_memory() {
         };
         let files = [
             nczarr::open(&path).unwrap(),
-            nczarr::open(&format!("file://{path}#mode=hdf4")).unwrap(),
+            nczarr::open(format!("file://{path}#mode=hdf4")).unwrap(),
             nczarr::open_bytes(fs::read(&path).unwrap()).unwrap(),
         ];
         for file in files {
@@ -52,7 +52,7 @@ fn every_type_and_coding_is_read_from_a_file_and_from_memory() {
 
 #[test]
 fn data_in_another_file_are_told_and_the_others_are_read() {
-    let file = nczarr::open(&here("external.hdf").display().to_string()).unwrap();
+    let file = nczarr::open(here("external.hdf").display().to_string()).unwrap();
     assert_eq!(*file.variable("here").unwrap().get::<i32>(..).unwrap(), [1, 2, 3, 4]);
     let error = file.variable("there").unwrap().get::<i32>(..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::HdfErr);
@@ -64,7 +64,7 @@ fn parts_of_chunks_and_of_blocks_are_parts_of_the_whole() {
     for (name, vars) in
         [("codings", &["gz_ch_i32", "skp_ch_f64", "rle_u8", "gz_ch_f64"][..]), ("odd", &["rec", "nbit"])]
     {
-        let file = nczarr::open(&here(&format!("{name}.hdf")).display().to_string()).unwrap();
+        let file = nczarr::open(here(&format!("{name}.hdf")).display().to_string()).unwrap();
         for var in vars {
             let var = file.variable(var).unwrap();
             let shape = var.shape().unwrap();
@@ -88,7 +88,7 @@ fn chunks_are_read_as_often_as_one_likes() {
     let mut limits = Limits::default();
     limits.metadata = 0;
     let open = OpenOptions::new().limits(limits).cache_bytes(0);
-    let file = open.open(&here("codings.hdf").display().to_string()).unwrap();
+    let file = open.open(here("codings.hdf").display().to_string()).unwrap();
     let var = file.variable("gz_ch_i32").unwrap();
     let first = var.get::<i32>(..).unwrap();
     for time in 0..3000 {
@@ -102,7 +102,7 @@ fn nothing_is_written() {
     let error = OpenOptions::new().writable(true).open(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
     let folder = tempfile::tempdir().unwrap();
-    let new = format!("{}#mode=hdf4", folder.path().join("x.hdf").display());
-    let error = nczarr::create(&new).unwrap_err();
+    let new = Place::path(folder.path().join("x.hdf")).mode("hdf4");
+    let error = nczarr::create(new).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotNc4, "{error}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nczarr::{File, OpenOptions};
+use nczarr::{File, OpenOptions, Place};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
@@ -129,7 +129,7 @@ fn written_to(path: &Path) -> Result<(), String> {
 fn strings_without_a_fill_value_are_written() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("x.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=nc4"))).unwrap();
     file.add_dimension("x", 3).unwrap();
     let variable = file.add_string_variable("s", &["x"]).unwrap();
     variable.set_no_fill().unwrap();
@@ -170,7 +170,7 @@ fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
 fn chunks_of_strings_are_stored_if_some_are() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("x.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=nc4"))).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     let s = file.add_string_variable("s", &["t"]).unwrap();
     s.set_chunking(&[2]).unwrap();

@@ -1,6 +1,7 @@
 //! A damaged object of a netCDF-4 file does not affect other objects. The object itself is readable or
 //! reported.
 
+use nczarr::Place;
 use std::collections::HashSet;
 
 use nczarr::model::Model;
@@ -27,7 +28,7 @@ fn paths(model: &Model) -> HashSet<String> {
 fn file() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.nc");
-    let file = nczarr::create(&format!("{}#mode=nc4", path.display())).unwrap();
+    let file = nczarr::create(Place::url(format!("{}#mode=nc4", path.display()))).unwrap();
     file.add_dimension("x", 3).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     for name in ["a", "b", "x"] {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use nczarr::model::{Values, VarFill};
-use nczarr::{ErrorKind, Extent, File, NcType};
+use nczarr::{ErrorKind, Extent, File, NcType, Place};
 
 const FILES: [&str; 5] = ["scaleoffset", "nbit", "lzf", "szip", "registered"];
 
@@ -62,7 +62,7 @@ fn lz4_is_written_as_hdf5_has_it() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("lz4.nc").display().to_string();
     let values: Vec<i32> = (0..1000).map(|k| k / 7).collect();
-    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=nc4"))).unwrap();
     file.add_dimension("x", 1000).unwrap();
     let variable = file.add_variable::<i32>("v", &["x"]).unwrap();
     variable.set_chunking(&[1000]).unwrap();

@@ -4,7 +4,7 @@ use nczarr::storage::ZMapExt;
 use std::fs;
 use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 
-use nczarr::{CreateOptions, ErrorKind, OpenOptions};
+use nczarr::{CreateOptions, ErrorKind, OpenOptions, Place};
 
 fn values(file: &nczarr::File) -> Vec<i32> {
     file.variable("v").unwrap().get_values::<i32>(..).unwrap()
@@ -15,7 +15,7 @@ fn a_dataset_is_made_in_memory_and_is_an_archive_afterwards() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.zip").display().to_string();
     for name in [&path, "x.zip", "x#mode=nczarr,zip", "y#mode=zarr,zip", "y#mode=zarr,zip&zipdir=inside"] {
-        let file = CreateOptions::new().create_in_memory(name, false).unwrap();
+        let file = CreateOptions::new().create_in_memory(Place::url(name), false).unwrap();
         file.add_dimension("x", 4).unwrap();
         let v = file.add_variable::<i32>("v", &["x"]).unwrap();
         v.set_chunking(&[2]).unwrap();
@@ -80,7 +80,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         [(nczarr::Durability::Rename, ""), (nczarr::Durability::Fsync, "#mode=nczarr,v3,zip&zipdir=inside")]
     {
         let dir = tempfile::tempdir().unwrap();
-        let path = format!("{}{fragment}", dir.path().join("x.zip").display());
+        let path = Place::url(format!("{}{fragment}", dir.path().join("x.zip").display()));
         let options = |clobber| CreateOptions::new().durability(durability).clobber(clobber);
         let file = options(false).create_in_memory(&path, true).unwrap();
         file.add_unlimited_dimension("t").unwrap();

@@ -96,7 +96,7 @@ fn steps(
 /// Checks a file that must have at least this many records and rounds.
 fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
     let look = || -> nczarr::Result<Result<(), String>> {
-        let file = nczarr::open(&path.display().to_string())?;
+        let file = nczarr::open(path.display().to_string())?;
         let v = file.variable("v")?;
         let there = v.shape()?[0] as usize;
         if there < records {
@@ -223,7 +223,7 @@ fn synced_data_survive(test: &str, name: &str) {
         // The next writer finds the dataset unlocked, continues it, and removes the temporary files of the
         // dead process.
         let on = || -> nczarr::Result<()> {
-            let file = OpenOptions::new().writable(true).open(&path.display().to_string())?;
+            let file = OpenOptions::new().writable(true).open(path.display().to_string())?;
             file.add_variable::<i32>("on", &["x"])?;
             file.close()
         };

@@ -106,7 +106,7 @@ fn what_was_read_leniently_is_written_strictly() {
     let folder = tempfile::tempdir().unwrap();
     let file = v2(&folder.path().join("a"), "<i4", "\"-9999\"");
     let target = folder.path().join("b");
-    let copy = nczarr::create(&format!("file://{}#mode=zarr", target.display())).unwrap();
+    let copy = nczarr::create(format!("file://{}#mode=zarr", target.display())).unwrap();
     copy.add_dimension("x", 2).unwrap();
     let fill = file.variable("v").unwrap().fill_value().unwrap();
     let variable = copy.add_variable::<i32>("v", &["x"]).unwrap();

@@ -14,6 +14,7 @@ mod edits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;
+mod file_names;
 mod foreign_quirks;
 mod format_choice;
 mod hdf4;

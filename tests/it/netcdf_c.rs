@@ -48,7 +48,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     // A single word in the fragment is a mode here and has no meaning for netCDF-C.
     let fragment = row.fragment.split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
     let file =
-        nczarr::open(&format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
+        nczarr::open(format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
     let variants = [
         ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),

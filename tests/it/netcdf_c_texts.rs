@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use nczarr::model::{Defined, Edit, Model, Values, VarId};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{File, MemRef, Result};
+use nczarr::{File, MemRef, Place, Result};
 use nczarr_cdl::{Cdl, CdlTarget, Options, PrintedPart, SpecialLayout};
 use nczarr_tests::dump::dump;
 
@@ -124,12 +124,12 @@ fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
     for stem in there.iter().filter(|stem| !apart.contains(&stem.as_str())) {
         let text = fs::read(texts().join(stem).with_extension("cdl")).unwrap();
         let cdl = Cdl::parse(&text).unwrap_or_else(|mistake| panic!("{stem}: {mistake}"));
-        let url = format!("{}#mode=nc4", place.path().join(format!("{stem}.nc")).display());
-        let file = nczarr::create(&url).unwrap();
+        let path = place.path().join(format!("{stem}.nc"));
+        let file = nczarr::create(Place::path(&path).mode("nc4")).unwrap();
         cdl.build(&mut Made(&file)).unwrap_or_else(|mistake| panic!("{stem}: {mistake}"));
         file.close().unwrap();
         let options = Options { name: cdl.name().to_owned(), ..Options::default() };
-        let found = dump(&nczarr::open(&url).unwrap(), &options).unwrap();
+        let found = dump(&nczarr::open(&path).unwrap(), &options).unwrap();
         same(&found, &String::from_utf8_lossy(&text)).unwrap_or_else(|why| panic!("{stem}: {why}"));
         compared += 1;
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use nczarr::{
     Attribute, CreateOptions, Dimension, ErrorKind, Extent, File, Group, Limits, MissingChunks, OpenOptions,
-    Progress, Registry, Values, Variable,
+    Place, Progress, Registry, Values, Variable,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn fresh() -> String {
 
 /// A variable `v` of this shape whose values are its positions.
 fn numbered(shape: &[u64], chunks: &[u64]) -> Variable {
-    let file = nczarr::create(&fresh()).unwrap();
+    let file = nczarr::create(fresh()).unwrap();
     let names: Vec<String> = (0..shape.len()).map(|dim| format!("d{dim}")).collect();
     for (name, &len) in names.iter().zip(shape) {
         file.add_dimension(name, len).unwrap();
@@ -357,7 +357,7 @@ fn check_absent_chunk(name: &str) {
     let read = |word: &str| {
         let file = OpenOptions::new()
             .missing_chunks(MissingChunks::Warn)
-            .open(&format!("{path}#missing_chunks={word}"))?;
+            .open(Place::url(format!("{path}#missing_chunks={word}")))?;
         file.variable("v")?.get_values::<i32>(..)
     };
     assert_eq!(read("fill").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);

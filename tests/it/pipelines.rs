@@ -310,7 +310,7 @@ fn a_pickle_is_refused_by_name() {
             "compressor": null, "filters": [{"id": "pickle", "protocol": 4}]}),
     );
     fs::write(folder.path().join("v/0"), b"\x80\x04N.").unwrap();
-    let file = nczarr::open(&format!("file://{}#mode=zarr,file", folder.path().display())).unwrap();
+    let file = nczarr::open(format!("file://{}#mode=zarr,file", folder.path().display())).unwrap();
     let error = file.variable("v").unwrap().get_strings(..).unwrap_err();
     assert!(error.to_string().contains("\"pickle\" is refused"), "{error}");
 }

@@ -143,7 +143,7 @@ fn assembled(folder: &Path, edges: [&[u64]; 2], define: impl Fn(&File, [u64; 2],
     for (row, y, height) in spans(edges[0]) {
         for (column, x, width) in spans(edges[1]) {
             let one = folder.join(format!("{row}-{column}"));
-            let file = nczarr::create(&format!("file://{}#mode=zarr,v3", one.display())).unwrap();
+            let file = nczarr::create(format!("file://{}#mode=zarr,v3", one.display())).unwrap();
             file.add_dimension("y", height).unwrap();
             file.add_dimension("x", width).unwrap();
             define(&file, [y, x], [height, width]);

@@ -86,7 +86,7 @@ fn written_again(name: &str, plan: &Plan, mode: &str) {
     let [first, second] = ["first", "second"].map(|which| folder.path().join(format!("{which}.zarr")));
     let url = |path: &Path| format!("file://{}#mode={mode}", path.display());
     plan.create(&url(&first)).unwrap();
-    let again = Plan::of(&nczarr::open(&url(&first)).unwrap()).unwrap();
+    let again = Plan::of(&nczarr::open(url(&first)).unwrap()).unwrap();
     again.create(&url(&second)).unwrap();
     let (first, second) = (objects(&first), objects(&second));
     for (key, bytes) in &first {

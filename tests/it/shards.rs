@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nczarr::{CreateOptions, ErrorKind, File, Result, Values, Variable};
+use nczarr::{CreateOptions, ErrorKind, File, Place, Result, Values, Variable};
 use nczarr_tests::plan::Plan;
 use nczarr_tests::samples;
 
@@ -20,7 +20,7 @@ fn objects(folder: &std::path::Path) -> Vec<String> {
 
 fn fresh(mode: &str) -> File {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    nczarr::create(&format!("memory://shards-{}#mode={mode}", NEXT.fetch_add(1, Ordering::Relaxed))).unwrap()
+    nczarr::create(format!("memory://shards-{}#mode={mode}", NEXT.fetch_add(1, Ordering::Relaxed))).unwrap()
 }
 
 fn kind<T: std::fmt::Debug>(outcome: Result<T>) -> ErrorKind {
@@ -40,7 +40,7 @@ fn chunks_lie_in_the_shards_that_were_asked_for() {
     let place = tempfile::tempdir().unwrap();
     for flavour in ["nczarr", "zarr"] {
         let path = place.path().join(flavour);
-        let file = nczarr::create(&format!("file://{}#mode={flavour},v3", path.display())).unwrap();
+        let file = nczarr::create(format!("file://{}#mode={flavour},v3", path.display())).unwrap();
         let v = made(&file);
         v.set_deflate(3, true).unwrap();
         v.set_shards(&[4, 6]).unwrap();
@@ -48,7 +48,7 @@ fn chunks_lie_in_the_shards_that_were_asked_for() {
         v.put(&values, ..).unwrap();
         file.close().unwrap();
         assert_eq!(objects(&path).len(), 3 * 2, "one for each shard");
-        let file = nczarr::open(&path.display().to_string()).unwrap();
+        let file = nczarr::open(path.display().to_string()).unwrap();
         let v = file.variable("v").unwrap();
         assert_eq!((v.shard_shape(), v.chunk_shape().unwrap()), (Some(vec![4, 6]), Some(vec![2, 3])));
         assert_eq!(v.get::<i32>(..).unwrap().as_slice(), values);
@@ -63,7 +63,7 @@ fn chunks_lie_in_the_shards_that_were_asked_for() {
 fn parts_are_written_and_grow() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a");
-    let file = nczarr::create(&format!("file://{}#mode=nczarr,v3", path.display())).unwrap();
+    let file = nczarr::create(format!("file://{}#mode=nczarr,v3", path.display())).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     file.add_dimension("x", 5).unwrap();
     let v = file.add_variable::<f64>("v", &["t", "x"]).unwrap();
@@ -78,7 +78,7 @@ fn parts_are_written_and_grow() {
     v.put(&[9.5], (2, 3)).unwrap();
     file.close().unwrap();
     assert_eq!(objects(&path).len(), 2, "{:?}", objects(&path));
-    let file = nczarr::open(&path.display().to_string()).unwrap();
+    let file = nczarr::open(path.display().to_string()).unwrap();
     let found = file.variable("v").unwrap().get::<f64>(..).unwrap();
     let mut expected: Vec<f64> = (0..6).flat_map(|t| [f64::from(t); 5]).collect();
     expected[13] = 9.5;
@@ -128,7 +128,7 @@ fn other_formats_have_none() {
         assert_eq!(error.kind(), ErrorKind::NotNc4);
         assert!(error.to_string().contains("only Zarr V3"), "{error}");
     }
-    let file = CreateOptions::new().create_in_memory("c.nc#mode=classic", false).unwrap();
+    let file = CreateOptions::new().create_in_memory(Place::url("c.nc#mode=classic"), false).unwrap();
     file.add_dimension("y", 10).unwrap();
     let error = file.add_variable::<i32>("v", &["y"]).unwrap().set_shards(&[4]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotNc4);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczarr::model::Slab;
-use nczarr::{Dimension, ErrorKind, MemMut, NcString, NcType, OpenOptions, OutBuf, Values, Variable};
+use nczarr::{Dimension, ErrorKind, MemMut, NcString, NcType, OpenOptions, OutBuf, Place, Values, Variable};
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;
 
@@ -52,7 +52,7 @@ fn same_everywhere(store: &Path) -> Outcome {
         "#mode=zarr,v3",
     ] {
         let url = format!("{}{mode}", store.display());
-        match same(&url) {
+        match same(&Place::url(url)) {
             Ok(true) => opened += 1,
             Ok(false) => {}
             Err(why) => return Outcome::Failed(format!("{mode}: {why}")),
@@ -62,7 +62,7 @@ fn same_everywhere(store: &Path) -> Outcome {
 }
 
 /// Returns whether the store opens. Fails if some variable differs when it is opened alone.
-fn same(url: &str) -> Result<bool, String> {
+fn same(url: &Place) -> Result<bool, String> {
     let Ok(file) = nczarr::open(url) else { return Ok(false) };
     let model = file.model();
     for (id, _) in model.vars() {

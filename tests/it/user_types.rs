@@ -15,7 +15,7 @@ fn store(folder: &Path, name: &str, dtype: &str, filters: &str, chunk: &[u8]) ->
     );
     fs::write(store.join(name).join(".zarray"), document).unwrap();
     fs::write(store.join(name).join("0"), chunk).unwrap();
-    nczarr::OpenOptions::new().writable(true).open(&store.display().to_string()).unwrap()
+    nczarr::OpenOptions::new().writable(true).open(store.display().to_string()).unwrap()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn fields_by_their_names() {
     v.get_raw(&mut bytes, 1).unwrap();
     v.put_raw(&bytes, 2).unwrap();
     file.close().unwrap();
-    let again = nczarr::open(&folder.path().join("x.zarr").display().to_string()).unwrap();
+    let again = nczarr::open(folder.path().join("x.zarr").display().to_string()).unwrap();
     assert_eq!(again.variable("v").unwrap().get_field::<i16>("a", ..).unwrap().as_slice(), [1, 5, 5]);
 }
 
@@ -85,6 +85,6 @@ fn lists_of_numbers() {
     file.close().unwrap();
     let stored = fs::read(folder.path().join("x.zarr/v/1")).unwrap();
     assert_eq!(stored, [&[2, 0, 0, 0, 6, 0, 0, 0][..], &[0, 7, 255, 255, 1, 44], &[0, 0, 0, 0]].concat());
-    let again = nczarr::open(&folder.path().join("x.zarr").display().to_string()).unwrap();
+    let again = nczarr::open(folder.path().join("x.zarr").display().to_string()).unwrap();
     assert_eq!(again.variable("v").unwrap().get_lists::<f32>(2).unwrap(), [vec![7.0, -1.0, 300.0]]);
 }

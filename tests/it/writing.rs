@@ -210,7 +210,7 @@ fn a_variable_is_copied_from_one_dataset_to_another() {
     v.put_attribute("units", "m").unwrap();
     v.set_deflate(3, true).unwrap();
     v.put(&[1.5, 2.5, f64::NAN], ..).unwrap();
-    let to = nczarr::create(&folder.path().join("y.zarr").display().to_string()).unwrap();
+    let to = nczarr::create(folder.path().join("y.zarr").display().to_string()).unwrap();
     assert_eq!(to.copy_variable(&v).unwrap_err().kind(), ErrorKind::BadDim);
     to.add_unlimited_dimension("t").unwrap();
     let copy = to.copy_variable(&v).unwrap();

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use nczarr::model::{Scalar, name};
-use nczarr::{File, Group, NcType, Values, Variable};
+use nczarr::{File, Group, NcType, Place, Values, Variable};
 use nczarr_tests::json;
 use nczarr_tests::npy::Npy;
 use nczarr_tests::report::{Outcome, Report};
@@ -70,7 +70,7 @@ fn hierarchies_of_other_writers_are_found() {
 
 fn open(folder: &Path, store: &str) -> Result<File, String> {
     let path = folder.join(store);
-    nczarr::open(&path.display().to_string()).map_err(|error| format!("open: {error}"))
+    nczarr::open(Place::url(path.display().to_string())).map_err(|error| format!("open: {error}"))
 }
 
 /// The variable of an array. An array at the root of a store has the store's name.

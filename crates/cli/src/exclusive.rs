@@ -7,7 +7,7 @@ pub fn url(url: String, exclusive: bool) -> String {
     }
     // A `#` in a path need not begin a fragment.
     let has_fragment = match nczarr_url_infer::parse(&url) {
-        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path != url,
+        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path_text() != url,
         _ => url.contains('#'),
     };
     let separator = if has_fragment { '&' } else { '#' };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use nczarr::Place;
 use nczarr_model::Result;
 
 use crate::failure::{Failure, at};
@@ -22,7 +23,7 @@ pub struct ExplainArgs {
 /// If the path is malformed, or the dataset cannot be opened.
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let at = at(&args.url);
-    let explanation = nczarr::explain(&args.url).map_err(&at)?;
+    let explanation = nczarr::explain(Place::url(&args.url)).map_err(&at)?;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.

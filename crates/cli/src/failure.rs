@@ -32,7 +32,7 @@ pub fn at(url: &str) -> impl Fn(Error) -> Failure {
 /// Returns the name of a dataset for messages: a path as typed, a URL without user info and query.
 pub fn place(url: &str) -> String {
     match nczarr_url_infer::parse(url) {
-        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path,
+        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path_text().into_owned(),
         Ok(mut target) => {
             target.modes.clear();
             target.to_string()

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use nczarr::File;
 use nczarr::dispatch::{DatasetInfo, Fault};
+use nczarr::{File, Place};
 use nczarr_model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,7 @@ pub struct InfoArgs {
 /// If it cannot be opened.
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let at = at(&args.url);
-    let file = nczarr::open(&args.url).map_err(&at)?;
+    let file = nczarr::open(Place::url(&args.url)).map_err(&at)?;
     let text = if args.json { as_json(&args.url, &file) } else { as_text(&args.url, &file) }.map_err(&at)?;
     let mut out = Output::standard();
     out.put(text).and_then(|()| out.finish()).map_err(at)

@@ -55,6 +55,7 @@ mod stop;
 mod stored;
 mod streams;
 mod trace;
+mod url_path;
 mod validate;
 mod view;
 

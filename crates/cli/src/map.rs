@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use nczarr::Place;
 use nczarr::dispatch::Options;
 use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
 use nczarr_model::{Error, ErrorKind, Result};
@@ -79,7 +80,7 @@ pub fn run(command: &MapCommand) -> std::result::Result<(), Failure> {
 }
 
 fn map_at(url: &str, writable: bool) -> Result<Arc<dyn ZMap>> {
-    nczarr::registry()?.open_storage(url, writable, &Options::default())
+    nczarr::registry()?.open_storage(&Place::url(url), writable, &Options::default())
 }
 
 fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()> {

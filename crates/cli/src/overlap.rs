@@ -74,7 +74,7 @@ pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -
 /// directory.
 pub fn local(url: &str) -> Option<PathBuf> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
-    real(Path::new(&target.path))
+    real(&target.path)
 }
 
 /// Resolves the links of a path, whether it exists or not.
@@ -93,7 +93,7 @@ const GOOGLE: &str = "storage.googleapis.com";
 /// Returns the host of a remote place and the segments of its path, the bucket first.
 fn far(url: &str) -> Option<(String, Vec<String>)> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| !target.scheme.is_local())?;
-    let mut host = target.host.unwrap_or_default().to_ascii_lowercase();
+    let mut host = target.host.clone().unwrap_or_default().to_ascii_lowercase();
     let mut bucket = None;
     match &target.scheme {
         Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3 => {
@@ -121,8 +121,8 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
         other => host = format!("{}://{host}", other.name().unwrap_or_default()),
     }
     let is_encoded = matches!(target.scheme, Scheme::Http | Scheme::Https);
-    let segments =
-        target.path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
+    let path = target.path_text().into_owned();
+    let segments = path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
     let segments = bucket.into_iter().chain(segments).filter(|part| !part.is_empty()).collect();
     Some((host, segments))
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use nczarr::Place;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::failure::{Failure, at, place};
@@ -28,12 +29,12 @@ pub fn run(args: &RmArgs) -> Result<(), Failure> {
     let link = link(&args.url);
     if !args.force {
         let registry = nczarr::registry().map_err(&at)?;
-        registry.check_dataset(&args.url).map_err(&at)?;
+        registry.check_dataset(&Place::url(&args.url)).map_err(&at)?;
         if link.is_none() {
             alone(&args.url).map_err(&at)?;
         }
     }
-    nczarr::delete(&args.url).map_err(at)?;
+    nczarr::delete(Place::url(&args.url)).map_err(at)?;
     if let Some(to) = link {
         say(format_args!("{}: the link was removed; the dataset {} stays", place(&args.url), to.display()));
     }
@@ -43,7 +44,8 @@ pub fn run(args: &RmArgs) -> Result<(), Failure> {
 /// Returns the target of a symbolic link.
 fn link(url: &str) -> Option<PathBuf> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
-    let path = Path::new(target.path.trim_end_matches('/'));
+    let path = target.path_text();
+    let path = Path::new(path.trim_end_matches('/'));
     let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     is_link.then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
 }
@@ -59,7 +61,7 @@ pub fn alone(url: &str) -> Result<()> {
     if !target.scheme.is_local() || !folder.is_dir() {
         return Ok(());
     }
-    match foreign::first(folder).map_err(|error| Error::io(target.path.clone(), error))? {
+    match foreign::first(folder).map_err(|error| Error::io_at(&target.path, error))? {
         None => Ok(()),
         Some(other) => {
             let what = format!(

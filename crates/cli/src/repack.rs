@@ -1,6 +1,6 @@
 //! `ncz repack`: rewrites a zip archive without gaps.
 
-use nczarr::Repacked;
+use nczarr::{Place, Repacked};
 
 use crate::failure::{Failure, at};
 use crate::output::Output;
@@ -19,7 +19,7 @@ pub struct RepackArgs {
 /// Errors of reading and writing; a dataset that is not in an archive.
 pub fn run(args: &RepackArgs) -> Result<(), Failure> {
     let at = at(&args.url);
-    let Repacked { before, after } = nczarr::repack(&args.url).map_err(&at)?;
+    let Repacked { before, after } = nczarr::repack(Place::url(&args.url)).map_err(&at)?;
     let mut out = Output::standard();
     out.put(format!("{before} bytes before, {after} now\n")).and_then(|()| out.finish()).map_err(at)
 }

@@ -45,6 +45,7 @@ pub use nczarr_model::convert::Linear;
 pub use nczarr_runtime::{OutBuf, StaticPlugin};
 pub use nczarr_storage::source::{Backing, SharedBytes};
 pub use nczarr_storage::{Clobber, Durability, Limits, Magic};
+pub use nczarr_url_infer::Place;
 pub use options::{ForbiddenKeys, MissingChunks, Options, Progress};
 pub use persist_target::PersistTarget;
 pub use registry::{DriverPlugin, KnownPlugin, Origin, PluginDescription, PluginKind, PluginTable, Registry};

@@ -61,10 +61,10 @@ const TRIES: usize = 100;
 /// # Errors
 /// `NC_ENOTNC` if it is not a regular file; `NC_EACCESS` if another process writes it; otherwise the system's
 /// error.
-pub fn open(path: &str, writable: bool) -> Result<OpenedFile> {
-    let io = |error| Error::io(path, error);
+pub fn open(path: &Path, writable: bool) -> Result<OpenedFile> {
+    let io = |error| Error::io_at(path, error);
     if !fs::metadata(path).map_err(io)?.is_file() {
-        return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
+        return Err(ErrorKind::NotNc.context(format!("{}: not a regular file", path.display())));
     }
     if !writable {
         let file = File::open(path).map_err(io)?;
@@ -77,7 +77,7 @@ pub fn open(path: &str, writable: bool) -> Result<OpenedFile> {
             return Ok(OpenedFile { file, path: target });
         }
     }
-    Err(replaced_too_often(path))
+    Err(replaced_too_often(path.display()))
 }
 
 /// Opens a regular file for reading. Links are not followed and pipes do not block. `None`: something else is
@@ -233,19 +233,19 @@ fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
 /// `NC_EEXIST` if the path is in use and may not be replaced; `NC_EACCESS` if another process writes or
 /// replaces the file; otherwise the system's error.
 pub fn create(
-    path: &str,
+    path: &Path,
     clobber: Clobber,
     registry: &Registry,
     own: &'static [Magic],
 ) -> Result<(OpenedFile, TempFile)> {
     let target = match clobber {
         // A link counts as existing, whatever its target.
-        Clobber::Refuse => std::path::absolute(path).map_err(|error| Error::io(path, error))?,
-        Clobber::Replace => resolve(Path::new(path))?,
+        Clobber::Refuse => std::path::absolute(path).map_err(|error| Error::io_at(path, error))?,
+        Clobber::Replace => resolve(path)?,
     };
     match claim_path(&target, clobber, registry, own)? {
         ClaimedPath::New(file) => {
-            let path = fs::canonicalize(&target).map_err(|error| Error::io(path, error))?;
+            let path = fs::canonicalize(&target).map_err(|error| Error::io_at(path, error))?;
             let unfinished = TempFile { path: path.clone(), target: None, held: None, kept: false };
             Ok((OpenedFile { file, path }, unfinished))
         }

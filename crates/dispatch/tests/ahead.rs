@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{Options, Registry};
+use nczarr_dispatch::{Options, Place, Registry};
 use nczarr_runtime::Allocation;
 
 /// The size of a slab that is not shared with other pieces.
@@ -28,7 +28,7 @@ fn take(pieces: &mut Vec<Allocation>, count: usize) {
 fn open(threads: usize) {
     let mut options = Options::default();
     options.threads = threads;
-    assert!(Arc::new(Registry::new()).open("/nowhere/at/all", false, &options).is_err());
+    assert!(Arc::new(Registry::new()).open(&Place::url("/nowhere/at/all"), false, &options).is_err());
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Creates an empty dataset, whose header is written at the first commit.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_dispatch::single_file::{self, TempFile};
@@ -37,7 +36,7 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     let mut target = None;
     if persist {
         check_place(request)?;
-        let path = Path::new(&request.target.path);
+        let path = &request.target.path;
         target = Some(PersistTarget::to_new(
             path,
             request.clobber,

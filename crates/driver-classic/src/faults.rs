@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{CreateRequest, Dataset, MemRef, Options, Registry};
+use nczarr_dispatch::{CreateRequest, Dataset, MemRef, Options, Place, Registry};
 use nczarr_model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
 use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
@@ -101,7 +101,8 @@ fn insist(store: &Failing, mut step: impl FnMut() -> Result<()>) -> bool {
 /// Checks that a file has all synced data.
 fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
     let registry = Registry::new().with_driver(ClassicDriver);
-    let ds = Arc::new(registry).open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();
+    let ds =
+        Arc::new(registry).open_bytes(&Place::url("x.nc"), image.into(), false, &Options::default()).unwrap();
     let model = ds.model().snapshot();
     let values = |name: &str| {
         let var = ds.inq_varid(GroupId::ROOT, name).unwrap();

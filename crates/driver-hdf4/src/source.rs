@@ -1,7 +1,7 @@
 //! [`FileSource`]: the bytes of a file that is only read: local, in memory, or remote.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nczarr_chunkio::ByteStore;
@@ -34,14 +34,14 @@ impl FileSource {
     ///
     /// # Errors
     /// `NC_ENOTNC` if it is not a regular file; I/O errors.
-    pub(crate) fn file(path: &str) -> Result<Self> {
-        let io = |error| Error::io(path, error);
+    pub(crate) fn file(path: &Path) -> Result<Self> {
+        let io = |error| Error::io_at(path, error);
         let file = File::open(path).map_err(io)?;
         let found = file.metadata().map_err(io)?;
         if found.is_file() {
             Ok(Self { place: SourceKind::File { file, path: path.into() }, size: found.len() })
         } else {
-            Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")))
+            Err(ErrorKind::NotNc.context(format!("{}: not a regular file", path.display())))
         }
     }
 

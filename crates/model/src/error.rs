@@ -592,6 +592,11 @@ impl Error {
         };
         kind.context(what).caused_by(source)
     }
+
+    /// As [`Error::io`], for the file at `path`.
+    pub fn io_at(path: impl AsRef<std::path::Path>, source: std::io::Error) -> Self {
+        Self::io(path.as_ref().display().to_string(), source)
+    }
 }
 
 impl From<ErrorKind> for Error {

@@ -18,6 +18,7 @@ mod edit;
 mod error;
 pub mod fill;
 mod ids;
+mod io_error;
 mod item;
 mod lengths;
 mod lookup;

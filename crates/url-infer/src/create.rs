@@ -72,7 +72,7 @@ const FILES: &[&str] =
 
 /// Whether the target is a single file, judged by its ending.
 pub fn names_a_file(target: &Target) -> bool {
-    ending(&target.path).is_some_and(|ending| FILES.contains(&ending.as_str()))
+    ending(&target.path_text()).is_some_and(|ending| FILES.contains(&ending.as_str()))
 }
 
 /// The driver of netCDF-4 files, which support the full data model.
@@ -124,7 +124,7 @@ pub fn infer_create(target: &Target) -> Result<CreatePlan> {
 fn map_of(target: &Target, word: Option<(&str, &'static str)>) -> String {
     match (word, &target.scheme) {
         (Some((_, map)), _) => map,
-        (None, Scheme::Path | Scheme::File) => match ending(&target.path).as_deref() {
+        (None, Scheme::Path | Scheme::File) => match ending(&target.path_text()).as_deref() {
             Some("zip") => "zip",
             _ => "file",
         },
@@ -135,7 +135,7 @@ fn map_of(target: &Target, word: Option<(&str, &'static str)>) -> String {
 }
 
 fn by_ending(target: &Target, in_directory: bool) -> Result<CreatePlan> {
-    let ending = ending(&target.path);
+    let ending = ending(&target.path_text());
     let plan = |driver, map: Option<&str>, reason| {
         let fallback = (driver == NETCDF4).then_some(CLASSIC);
         CreatePlan { driver, map: map.map(str::to_owned), fallback, reason }
@@ -149,6 +149,10 @@ fn by_ending(target: &Target, in_directory: bool) -> Result<CreatePlan> {
             Ok(plan(driver, map, format!("ending .{ending}")))
         }
         None if in_directory => Ok(plan("nczarr", Some("file"), "mode file".to_owned())),
+        None if ending.contains('#') => Err(ErrorKind::Inval.context(format!(
+            "{target}: the ending .{ending} names no format; a # in a path has no meaning, but one in a URL has \
+             (file:///dir/x.zarr#mode=zarr)"
+        ))),
         None => Err(ErrorKind::Inval.context(format!(
             "{target}: the ending .{ending} names no format (expected {KNOWN}); or name a format, for instance #mode=nczarr"
         ))),

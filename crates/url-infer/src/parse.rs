@@ -4,13 +4,16 @@
 //!   `C:\x`, `a:b.nc`, `file:x`.
 //! * A URL's fragment starts at its first `#` or `\#`, which some shells produce. Brackets before a URL,
 //!   `[key=value]`, are the older form of a fragment.
-//! * A `file:` URL is not percent-decoded and has neither host nor query. The path is the text between
-//!   `file://` and the `#`, and is relative if it does not start with `/`.
+//! * A `file:` URL has neither host nor query. The path is the text between `file://` and the `#`, and is
+//!   relative if it does not start with `/`. It is percent-decoded; `%` without two hex digits is itself.
 //! * A plain path's fragment follows its last `#`, if it looks like a fragment (`x.zarr#mode=zarr`,
 //!   `x#zarr`); nothing is opened to find out. For a file with such a name, append a fragment
 //!   (`x#zarr#mode=nczarr`).
 //!
 //! Source: RFC 3986 for the parts of a URL; NCZarr manual and netCDF-C for the rest.
+
+use std::borrow::Cow;
+use std::path::Path;
 
 use nczarr_model::{ErrorKind, Result};
 
@@ -26,23 +29,57 @@ use crate::{Scheme, Target, rules};
 /// # Examples
 /// ```
 /// let target = nczarr_url_infer::parse("file:///data/x.zarr#zarr&log")?;
-/// assert_eq!(target.path, "/data/x.zarr");
+/// assert_eq!(target.path_text(), "/data/x.zarr");
 /// assert_eq!(target.modes, ["zarr", "nczarr"]);
 /// assert_eq!(target.get("log"), Some(""));
-/// assert_eq!(nczarr_url_infer::parse("dir/x.nc")?.path, "dir/x.nc");
+/// assert_eq!(nczarr_url_infer::parse("dir/x.nc")?.path_text(), "dir/x.nc");
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
-pub fn parse(path: &str) -> Result<Target> {
-    if path.is_empty() {
+pub fn parse(text: &str) -> Result<Target> {
+    url(text, &[])
+}
+
+/// As [`parse`], with more words of `mode`.
+pub(crate) fn url(text: &str, modes: &[String]) -> Result<Target> {
+    check_text(text.as_bytes())?;
+    let (target, fragment) = match with_scheme(text.trim())? {
+        Some(parsed) => parsed,
+        None => plain(text)?,
+    };
+    finish(target, fragment, modes)
+}
+
+/// Makes the target of a path, which is not parsed.
+pub(crate) fn path(path: &Path, modes: &[String]) -> Result<Target> {
+    check_text(path.as_os_str().as_encoded_bytes())?;
+    finish(blank(Scheme::Path, path), Fragment::default(), modes)
+}
+
+/// Whether text starts with a scheme and `://`, or with `file:/`.
+pub(crate) fn is_url(text: &str) -> bool {
+    // Without a slash behind the colon it may be the name of a file.
+    scheme(text).is_some_and(|(_, rest)| rest.starts_with('/'))
+}
+
+fn check_text(text: &[u8]) -> Result<()> {
+    if text.is_empty() {
         return Err(ErrorKind::Url.context("the path is empty"));
     }
-    if path.contains('\0') {
+    check_nul(text)
+}
+
+fn check_nul(text: &[u8]) -> Result<()> {
+    if text.contains(&0) {
         return Err(ErrorKind::Inval.context("the path has a NUL byte"));
     }
-    let (mut target, mut fragment) = match url(path.trim())? {
-        Some(parsed) => parsed,
-        None => plain(path)?,
-    };
+    Ok(())
+}
+
+/// Applies the rules of scheme, fragment and modes.
+fn finish(mut target: Target, mut fragment: Fragment, modes: &[String]) -> Result<Target> {
+    // A percent-encoded one.
+    check_nul(target.path.as_os_str().as_encoded_bytes())?;
+    fragment.modes.extend(modes.iter().map(|mode| mode.to_lowercase()));
     scheme_modes(&mut target, &mut fragment);
     target.steps.append(&mut fragment.steps);
     target.modes = fragment.modes;
@@ -62,10 +99,10 @@ fn place(target: &Target) -> String {
     Target { modes: Vec::new(), ..target.clone() }.to_string()
 }
 
-fn blank(scheme: Scheme, path: &str) -> Target {
+fn blank(scheme: Scheme, path: impl AsRef<Path>) -> Target {
     Target {
         scheme,
-        path: path.to_owned(),
+        path: path.as_ref().to_owned(),
         host: None,
         user_info: None,
         query: None,
@@ -101,7 +138,7 @@ fn shown(fragment: &str) -> String {
 }
 
 /// A URL; `None` if `text` is none.
-fn url(text: &str) -> Result<Option<(Target, Fragment)>> {
+fn with_scheme(text: &str) -> Result<Option<(Target, Fragment)>> {
     let (brackets, rest) = brackets(text);
     let Some((scheme, rest)) = scheme(rest) else { return Ok(None) };
     let mut fragment = Fragment::default();
@@ -157,7 +194,7 @@ fn has_drive(text: &str) -> bool {
 }
 
 /// Parses the path of a `file:` URL from the text after the colon.
-fn file_path(rest: &str) -> Result<&str> {
+fn file_path(rest: &str) -> Result<Cow<'_, Path>> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     // `file:///C:/x` is `C:/x` on systems with drives; elsewhere `/C:/x` is an ordinary path.
     let path = match path.strip_prefix('/') {
@@ -167,7 +204,25 @@ fn file_path(rest: &str) -> Result<&str> {
     if path.is_empty() {
         return Err(ErrorKind::Url.context("the file: URL has no path"));
     }
-    Ok(path)
+    path_of_bytes(percent_encoding::percent_decode_str(path).into())
+}
+
+#[cfg(unix)]
+fn path_of_bytes(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, Path>> {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+    Ok(match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(Path::new(OsStr::from_bytes(bytes))),
+        Cow::Owned(bytes) => Cow::Owned(OsString::from_vec(bytes).into()),
+    })
+}
+
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, Path>> {
+    let text = String::from_utf8(bytes.into_owned());
+    let text = text.map_err(|_| ErrorKind::Url.context("the path of the file: URL is not UTF-8"))?;
+    Ok(Cow::Owned(text.into()))
 }
 
 /// Parses a URL with a host from the text after the colon.

@@ -4,6 +4,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::PathBuf;
+
+use nczarr_model::{ErrorKind, Result};
 
 /// The way of access to a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +54,8 @@ impl Scheme {
 pub struct Target {
     /// The way of access.
     pub scheme: Scheme,
-    /// For files the path for the system (not percent-decoded); otherwise the path of the URL, as written.
-    pub path: String,
+    /// For files the path for the system; otherwise the path of the URL, as written.
+    pub path: PathBuf,
     /// Host, with its port if given, as written.
     pub host: Option<String>,
     /// User-info of the URL, as written. Never printed.
@@ -80,6 +83,21 @@ impl Target {
         self.modes.iter().any(|mode| mode == value)
     }
 
+    /// Returns the path as text, for messages and URLs. Bytes of a file's path that are not UTF-8 are
+    /// replaced.
+    pub fn path_text(&self) -> Cow<'_, str> {
+        self.path.to_string_lossy()
+    }
+
+    /// Returns the path as text, for names that must be text.
+    ///
+    /// # Errors
+    /// `NC_EURL` if it is not UTF-8.
+    pub fn utf8_path(&self) -> Result<&str> {
+        let bad = || ErrorKind::Url.context(format!("{self}: the path is not UTF-8"));
+        self.path.to_str().ok_or_else(bad)
+    }
+
     /// Returns the value of a fragment key, given in lower case; the last one wins.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fragment.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
@@ -92,7 +110,7 @@ impl fmt::Display for Target {
         if let Some(scheme) = self.scheme.name() {
             write!(f, "{scheme}://{}", self.host.as_deref().unwrap_or_default())?;
         }
-        f.write_str(&self.path)?;
+        write!(f, "{}", self.path.display())?;
         if !self.modes.is_empty() {
             write!(f, "#mode={}", self.modes.join(","))?;
         }

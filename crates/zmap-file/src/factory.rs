@@ -41,9 +41,9 @@ impl MapFactory for FileMaps {
 
 nczarr_storage::inventory::submit! { MapPlugin(&FileMaps) }
 
-fn path_of(path: &str) -> Result<&Path> {
-    if path.is_empty() {
+fn path_of(path: &Path) -> Result<&Path> {
+    if path.as_os_str().is_empty() {
         return Err(ErrorKind::Inval.context("the path is empty; name a directory"));
     }
-    Ok(Path::new(path))
+    Ok(path)
 }

@@ -34,7 +34,7 @@ impl ServerUrl {
             .clone()
             .ok_or_else(|| ErrorKind::Url.context(format!("{target}: the URL has no host")))?;
         let credentials = target.user_info.as_deref().map(basic).transpose()?;
-        let path = match escape(&target.path, true).as_str() {
+        let path = match escape(&target.path_text(), true).as_str() {
             "" => "/".to_owned(),
             path => path.to_owned(),
         };

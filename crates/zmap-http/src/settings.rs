@@ -62,7 +62,7 @@ impl Settings {
     /// As [`Settings::of`].
     pub fn with_variables(target: &Target, variables: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let rc = RcFile::load(variables)?;
-        let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
+        let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path_text());
         let said = |key: &str| rc.get(key, &at).filter(|value| !value.is_empty()).map(str::to_owned);
         // Values may be secret, so messages have only the key.
         let bad = |key: &str, what: &str| ErrorKind::RcFile.context(format!("{target}: {key}: {what}"));

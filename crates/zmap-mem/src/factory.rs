@@ -24,8 +24,8 @@ fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<ObjectTable>>> {
 
 fn name_of(target: &nczarr_storage::Target) -> Result<String> {
     let name = match &target.host {
-        Some(host) => format!("{host}{}", target.path),
-        None => target.path.clone(),
+        Some(host) => format!("{host}{}", target.path_text()),
+        None => target.utf8_path()?.to_owned(),
     };
     if name.is_empty() {
         return Err(ErrorKind::Inval.context("a dataset in memory needs a name"));

@@ -101,7 +101,7 @@ impl Access {
         let variables = |name: &str| variables(name).filter(|value| !value.is_empty());
         let rc = RcFile::load(&variables)?;
         let profiles = Profiles::load(&variables)?;
-        let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
+        let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path_text());
         let said = |key: &str| rc.get(key, &at).map(str::to_owned).filter(|value| !value.is_empty());
         let fragment = |key: &str| target.get(key).map(str::to_owned).filter(|value| !value.is_empty());
 

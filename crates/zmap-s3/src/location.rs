@@ -54,9 +54,9 @@ impl BucketLocation {
         }
         let path = match target.scheme {
             Scheme::Http | Scheme::Https => {
-                percent_decoded(&target.path).ok_or_else(|| bad("invalid percent-encoding"))?
+                percent_decoded(&target.path_text()).ok_or_else(|| bad("invalid percent-encoding"))?
             }
-            _ => target.path.clone(),
+            _ => target.path_text().into_owned(),
         };
         let path = path.strip_prefix('/').unwrap_or(&path);
         let path = path.strip_suffix('/').unwrap_or(path);

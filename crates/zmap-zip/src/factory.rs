@@ -139,10 +139,10 @@ fn path_of(target: &Target) -> Result<&Path> {
     if !target.scheme.is_local() {
         return Err(read_only_archive(target));
     }
-    if target.path.is_empty() {
+    if target.path.as_os_str().is_empty() {
         return Err(ErrorKind::Inval.context("the path is empty; name an archive"));
     }
-    Ok(Path::new(&target.path))
+    Ok(&target.path)
 }
 
 fn folder_of(target: &Target) -> Result<Option<&str>> {

@@ -27,7 +27,7 @@ pub struct Shelves;
 
 impl Shelves {
     fn name(target: &Target) -> String {
-        format!("shelf://{}{}", target.host.as_deref().unwrap_or_default(), target.path)
+        format!("shelf://{}{}", target.host.as_deref().unwrap_or_default(), target.path_text())
     }
 }
 

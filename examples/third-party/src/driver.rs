@@ -14,7 +14,7 @@ pub struct Ramp;
 impl Driver for Ramp {
     fn info(&self) -> &DriverInfo { &INFO }
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        let len = request.target.path.parse().map_err(|error| ErrorKind::NotNc.context("a ramp is a length").caused_by(error))?;
+        let len = request.target.utf8_path()?.parse().map_err(|error| ErrorKind::NotNc.context("a ramp is a length").caused_by(error))?;
         let mut model = Model::new();
         let dims = vec![model.add_dim(GroupId::ROOT, "x", len, false)?];
         model.add_var(Var { name: "x".to_owned(), xtype: NcType::Int64, dims, ..Var::default() })?;

@@ -102,8 +102,8 @@ fn a_copy_stores_data_through_the_array_codec() {
 #[test]
 fn commands_read_and_copy_the_data_type() {
     let folder = tempfile::tempdir().unwrap();
-    let source = format!("{}#mode=zarr,v3", folder.path().join("small.zarr").display());
-    let file = nczarr::create(&source).unwrap();
+    let source = folder.path().join("small.zarr").display().to_string();
+    let file = nczarr::CreateOptions::new().kind(nczarr::Kind::ZarrV3).create(&source).unwrap();
     file.add_dimension("x", 4).unwrap();
     let stored = StoredType { data_type: "\"int4\"".to_owned(), endian: Endian::Native };
     let small = file.add_variable_as_stored("v", NcType::Byte, &["x"], &stored).unwrap();

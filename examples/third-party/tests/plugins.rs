@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nczarr::codec::{FilterClass, ItemKind, ItemType};
 use nczarr::dispatch::{Driver, Origin, Registry, StoredType};
 use nczarr::storage::{CreateMap, MapFactory, MapOptions, ZMap};
-use nczarr::{CreateOptions, Endian, ErrorKind, NcType, OpenOptions};
+use nczarr::{CreateOptions, Endian, ErrorKind, NcType, OpenOptions, Place};
 use nczarr_conformance::{ArraySample, CodecSample, DataTypeSample};
 use serde_json::json;
 use third_party::{Int4, PcodecClass, Ramp, Veils, XorClass};
@@ -54,7 +54,7 @@ fn at_run_time_they_are_in_the_registry_they_were_added_to() {
 }
 
 fn use_all(registry: &Arc<Registry>, name: &str) {
-    let ramp = OpenOptions::new().registry(Arc::clone(registry)).open("5#mode=ramp").unwrap();
+    let ramp = OpenOptions::new().registry(Arc::clone(registry)).open(Place::path("5").mode("ramp")).unwrap();
     assert_eq!(ramp.variable("x").unwrap().get_values::<f32>(1..4).unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(ramp.put_attribute("a", 1).unwrap_err().kind(), ErrorKind::Perm);
 
@@ -75,7 +75,7 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
     // from the filter's output.
     let stored = file.info().map;
     assert_eq!(stored.as_deref(), Some("veil"));
-    registry.delete(&path).unwrap();
+    registry.delete(&Place::url(&path)).unwrap();
     assert!(OpenOptions::new().registry(Arc::clone(registry)).open(&path).is_err());
     use_v3(registry, name);
 }
@@ -120,7 +120,7 @@ fn use_v3(registry: &Arc<Registry>, name: &str) {
         let error = file.variable(name).unwrap().get_values::<i32>(..1).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
-    registry.delete(&path).unwrap();
+    registry.delete(&Place::url(&path)).unwrap();
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_driver_passes_its_suite() {
     let registry = nczarr::registry().unwrap();
     nczarr_conformance::check_driver(&Ramp, &registry, &|| "nothing#mode=ramp".to_owned()).unwrap();
     for len in [0, 1, 1000] {
-        let ramp = nczarr::open(&format!("{len}#mode=ramp")).unwrap();
+        let ramp = nczarr::open(Place::path(len.to_string()).mode("ramp")).unwrap();
         nczarr_conformance::check_dataset(&**ramp.dataset()).unwrap();
     }
 }

@@ -282,7 +282,7 @@ fn a_new_dimension_with_an_old_name_has_a_length_of_its_own() {
                 .map(|mode| format!("file://{}/{mode}.zarr#mode={mode}", folder.path().display())),
         );
         let file =
-            nczarr::open(&format!("file://{}/nczarr.zarr#mode=nczarr", folder.path().display())).unwrap();
+            nczarr::open(format!("file://{}/nczarr.zarr#mode=nczarr", folder.path().display())).unwrap();
         assert_eq!(file.dimension("d0").unwrap().len(), 0);
         assert_ne!(file.dimension("d4").unwrap().len(), 0);
     }

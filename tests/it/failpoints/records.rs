@@ -36,12 +36,12 @@ fn record(at: u64) -> Vec<i32> {
 }
 
 fn append(path: &str) -> Result<File> {
-    OpenOptions::new().writable(true).threads(1).durability(Durability::Fsync).open(&url(path))
+    OpenOptions::new().writable(true).threads(1).durability(Durability::Fsync).open(url(path))
 }
 
 /// Appends records until the parent kills this process.
 fn work(path: &str) -> Result<()> {
-    let file = nczarr::create(&url(path))?;
+    let file = nczarr::create(url(path))?;
     file.add_unlimited_dimension("t")?;
     file.add_dimension("x", WIDTH)?;
     for name in ["one", "two"] {
@@ -74,7 +74,7 @@ fn work(path: &str) -> Result<()> {
 /// Checks that every counted record has its values. Returns the number of records.
 fn check(path: &str) -> std::result::Result<u64, String> {
     let look = || -> Result<std::result::Result<u64, String>> {
-        let file = nczarr::open(&url(path))?;
+        let file = nczarr::open(url(path))?;
         let mut counts = Vec::new();
         for name in ["one", "two"] {
             let v = file.variable(name)?;

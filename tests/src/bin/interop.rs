@@ -127,7 +127,7 @@ fn edit() -> Result<(), String> {
 }
 
 fn edit_one(path: &str, put: &mut serde_json::Map<String, Value>) -> nczarr::Result<()> {
-    let file = nczarr::append(path)?;
+    let file = nczarr::append(nczarr::Place::url(path))?;
     let mut groups = vec![file.root()];
     while let Some(group) = groups.pop() {
         groups.extend(group.groups());
@@ -162,7 +162,7 @@ fn read(folder: &Path) -> Result<(), String> {
     for dataset in list.as_array().ok_or("the list is no list")? {
         let name = dataset["path"].as_str().ok_or("a dataset without path")?;
         let plan = Plan::from_json(&dataset["content"])?;
-        let outcome = match nczarr::open(&folder.join(name).display().to_string()) {
+        let outcome = match nczarr::open(folder.join(name).display().to_string()) {
             Err(error) => Outcome::Failed(error.to_string()),
             Ok(file) => match plan.differences(&file) {
                 found if found.is_empty() => Outcome::Passed,

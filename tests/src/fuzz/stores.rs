@@ -79,9 +79,8 @@ pub fn v3() -> Vec<Store> {
     {
         for modes in ["nczarr,v3", "zarr,v3,annotate", "nczarr,v3,consolidated"] {
             let map = MemMap::new();
-            let file = CreateOptions::new()
-                .map(Arc::new(map.clone()))
-                .create(&format!("memory://fuzz#mode={modes}"));
+            let file =
+                CreateOptions::new().map(Arc::new(map.clone())).create(format!("memory://fuzz#mode={modes}"));
             let file = file.expect("a dataset in memory");
             let plan = if modes.contains("consolidated") { plan.sharded() } else { plan.clone() };
             plan.write(&file.root()).and_then(|()| file.close()).expect("its content");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use nczarr::{Error, ErrorKind, OpenOptions, Registry, Result, Variable};
+use nczarr::{Error, ErrorKind, OpenOptions, Place, Registry, Result, Variable};
 
 use crate::datasets::cell::RoundSettings;
 use crate::datasets::joined;
@@ -236,7 +236,7 @@ impl Benchmark {
 
 /// Returns the variable of an existing dataset.
 fn find(registry: &Arc<Registry>, existing: &ExistingVariable) -> Result<Variable> {
-    let file = OpenOptions::new().registry(Arc::clone(registry)).open(&existing.url)?;
+    let file = OpenOptions::new().registry(Arc::clone(registry)).open(Place::url(&existing.url))?;
     match &existing.variable {
         Some(path) => file.variable(path),
         None => match file.variables().as_slice() {

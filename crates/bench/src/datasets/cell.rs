@@ -8,7 +8,8 @@ use nczarr::dispatch::byte_len;
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::storage::{Key, ZMap, ZMapExt};
 use nczarr::{
-    Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Registry, Result, Slab, Variable,
+    Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Place, Registry, Result, Slab,
+    Variable,
 };
 
 use crate::datasets::cleanup::{Cleanup, TemporaryDataset};
@@ -109,7 +110,7 @@ impl Cell {
         let dataset = settings.cleanup.dataset(settings.registry, url);
         settings.cleanup.check()?;
         let write = || {
-            let file = options.create(url)?;
+            let file = options.create(Place::url(url))?;
             self.define(&file, sample)?.put_raw(&sample.bytes, ..)?;
             file.close()
         };
@@ -159,7 +160,7 @@ impl Cell {
                     None => continue,
                 },
                 AccessPattern::Box | AccessPattern::Element | AccessPattern::Series => {
-                    let file = options.open(url)?;
+                    let file = options.open(Place::url(url))?;
                     let seconds = read_parts(&file.variable(name)?, sample, pattern)?;
                     file.close()?;
                     seconds
@@ -168,7 +169,7 @@ impl Cell {
             round.times.push(PatternTimes { pattern, seconds });
         }
         if settings.inspects {
-            let file = options.open(url)?;
+            let file = options.open(Place::url(url))?;
             round.map = file.info().map;
             file.close()?;
             round.stored = stored(&options, url, name)?;
@@ -180,7 +181,7 @@ impl Cell {
 fn read_all(options: &OpenOptions, url: &str, name: &str, sample: &Sample) -> Result<f64> {
     let start = vec![0; sample.shape.len()];
     let read = || -> Result<Buffer<u8>> {
-        let file = options.open(url)?;
+        let file = options.open(Place::url(url))?;
         let all = fetch(&file.variable(name)?, sample.ty, &start, &sample.shape)?;
         file.close()?;
         Ok(all)
@@ -192,7 +193,7 @@ fn read_all(options: &OpenOptions, url: &str, name: &str, sample: &Sample) -> Re
 
 fn open(options: &OpenOptions, url: &str) -> Result<f64> {
     let look = || {
-        let file = options.open(url)?;
+        let file = options.open(Place::url(url))?;
         for variable in file.variables() {
             variable.complete()?.shape()?;
         }
@@ -203,7 +204,7 @@ fn open(options: &OpenOptions, url: &str) -> Result<f64> {
 
 /// Opens the map of a dataset. `None` if the dataset is not in a map, or the map cannot list.
 fn listing_map(options: &OpenOptions, url: &str) -> Result<Option<Arc<dyn ZMap>>> {
-    match options.open_map(url) {
+    match options.open_map(Place::url(url)) {
         Err(error) if error.kind() == ErrorKind::NotNc => Ok(None),
         map => map.map(|map| Some(map).filter(|map| map.caps().list)),
     }

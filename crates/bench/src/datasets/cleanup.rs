@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nczarr::{ErrorKind, Registry, Result};
+use nczarr::{ErrorKind, Place, Registry, Result};
 
 /// The datasets that a running benchmark has written. Another thread uses it to end the run, for example
 /// after a signal.
@@ -67,7 +67,7 @@ impl TemporaryDataset {
     /// Deletes it.
     pub fn delete(mut self) -> Result<()> {
         self.is_deleted = true;
-        self.registry.delete(&self.url)
+        self.registry.delete(&Place::url(&self.url))
     }
 }
 
@@ -76,7 +76,7 @@ impl Drop for TemporaryDataset {
     fn drop(&mut self) {
         if !self.is_deleted {
             // The first error is the one to report.
-            let _ = self.registry.delete(&self.url);
+            let _ = self.registry.delete(&Place::url(&self.url));
         }
         self.cleanup.written().remove(&self.url);
     }

@@ -8,12 +8,12 @@ use nczarr::{ErrorKind, Registry, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchTarget {
     label: String,
-    place: Place,
+    place: TargetKind,
 }
 
 /// The way from a target to the URLs of its datasets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TargetKind {
     /// A temporary store in the map of this name.
     Map(String),
     /// Temporary datasets below this URL or path, or next to it.
@@ -35,7 +35,7 @@ impl BenchTarget {
     /// Names a registered map. Its datasets lie in a temporary directory, or have a temporary name.
     pub fn map(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self { label: name.clone(), place: Place::Map(name) }
+        Self { label: name.clone(), place: TargetKind::Map(name) }
     }
 
     /// Names a URL or path below which, or next to which, temporary datasets are written.
@@ -44,7 +44,7 @@ impl BenchTarget {
     /// `dir/x.zip` and `dir/x` have them next to it: `dir/x-NAME.zip`. The modes behind `#` apply.
     pub fn prefix(url: impl Into<String>) -> Self {
         let url = url.into();
-        Self { label: printable(&url), place: Place::Prefix(url) }
+        Self { label: printable(&url), place: TargetKind::Prefix(url) }
     }
 
     /// Names a variable of an existing dataset, which is only read. Without a path it is the only variable
@@ -54,7 +54,7 @@ impl BenchTarget {
         let label = variable.map_or(printable(&url), |variable| format!("{} {variable}", printable(&url)));
         Self {
             label,
-            place: Place::Existing(ExistingVariable { url, variable: variable.map(str::to_owned) }),
+            place: TargetKind::Existing(ExistingVariable { url, variable: variable.map(str::to_owned) }),
         }
     }
 
@@ -93,7 +93,7 @@ impl BenchTarget {
     #[must_use]
     pub fn with_variable(self, variable: &str) -> Self {
         match self.place {
-            Place::Existing(existing) => Self::existing(existing.url, Some(variable)),
+            TargetKind::Existing(existing) => Self::existing(existing.url, Some(variable)),
             _ => self,
         }
     }
@@ -105,17 +105,17 @@ impl BenchTarget {
 
     /// Whether it is only read.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.place, Place::Existing(_))
+        matches!(self.place, TargetKind::Existing(_))
     }
 
     /// Whether its datasets lie in the temporary directory.
     pub(crate) fn is_temporary(&self) -> bool {
-        matches!(self.place, Place::Map(_))
+        matches!(self.place, TargetKind::Map(_))
     }
 
     pub(crate) fn existing_variable(&self) -> Option<&ExistingVariable> {
         match &self.place {
-            Place::Existing(existing) => Some(existing),
+            TargetKind::Existing(existing) => Some(existing),
             _ => None,
         }
     }
@@ -126,7 +126,7 @@ impl BenchTarget {
     /// `NC_EINVAL` if the directory is not UTF-8.
     pub(crate) fn url(&self, dir: &Path, name: &str) -> Result<String> {
         match &self.place {
-            Place::Map(map) => {
+            TargetKind::Map(map) => {
                 let path = dir.join(name);
                 let text = path.to_str().ok_or_else(|| {
                     ErrorKind::Inval.context(format!(
@@ -136,8 +136,8 @@ impl BenchTarget {
                 })?;
                 Ok(format!("{text}#mode=nczarr,{map}"))
             }
-            Place::Prefix(prefix) => Ok(below(prefix, name)),
-            Place::Existing(existing) => Ok(existing.url.clone()),
+            TargetKind::Prefix(prefix) => Ok(below(prefix, name)),
+            TargetKind::Existing(existing) => Ok(existing.url.clone()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Targets in S3, and on a web server for reading.
 
+use nczarr::Place;
 use std::path::Path;
 
 use nczarr_bench::{AccessPattern, BenchTarget};
@@ -23,7 +24,7 @@ fn a_web_server_is_a_target_for_reading() {
     let web = format!("{}/web/x.zarr", server.url());
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.zarr");
-    let file = nczarr::create(&format!("{}#mode=zarr,v3,consolidated", path.display())).unwrap();
+    let file = nczarr::create(Place::url(format!("{}#mode=zarr,v3,consolidated", path.display()))).unwrap();
     file.add_dimension("time", 100).unwrap();
     let level = file.add_variable::<f64>("level", &["time"]).unwrap();
     level.set_chunking(&[20]).unwrap();

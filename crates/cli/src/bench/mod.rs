@@ -10,6 +10,7 @@ mod scratch_dir;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use nczarr::Place;
 use nczarr::model::{Error, Result};
 use nczarr_bench::{Baseline, BenchReport, Benchmark, Sample};
 
@@ -134,7 +135,7 @@ fn sample(args: &Bench) -> Result<Sample, Failure> {
         return Sample::generated(&flags::shape(&args.shape, "shape")?).map_err(at("bench"));
     };
     let read = || {
-        let file = nczarr::open(url)?;
+        let file = nczarr::open(Place::url(url))?;
         let id = cat::find(&file.model(), args.var.as_deref())?;
         Sample::of(&file.variable_by_id(id)?, args.size.saturating_mul(1 << 20))
     };

@@ -7,6 +7,7 @@ pub mod json;
 mod npy;
 mod text;
 
+use nczarr::Place;
 use nczarr_cdl::{Blocks, ChunkGrid};
 use nczarr_model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
@@ -30,7 +31,7 @@ const PACKED_BYTES: u64 = 64;
 /// Errors of reading and writing; a part that does not fit the variable.
 pub fn run(args: &CatArgs) -> Result<(), Failure> {
     let at = at(&args.url);
-    let file = nczarr::open(&args.url).map_err(&at)?;
+    let file = nczarr::open(Place::url(&args.url)).map_err(&at)?;
     let model = file.model();
     let id = find(&model, args.var.as_deref()).map_err(&at)?;
     let shape = model.shape(id).map_err(&at)?;

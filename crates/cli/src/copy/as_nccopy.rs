@@ -1,6 +1,7 @@
 //! Rules of `nccopy`: the kind of the copy where the command line gives none (the target's ending does not
 //! count), and the meaning of `-c` without lengths.
 
+use nczarr::Place;
 use nczarr_model::{Chunking, Model, Result};
 
 use super::args::CopyArgs;
@@ -16,7 +17,7 @@ use crate::list::split_list;
 ///
 /// The error of opening the source.
 pub fn kind(args: &CopyArgs) -> Result<Kind> {
-    let file = nczarr::open(&args.source)?;
+    let file = nczarr::open(Place::url(&args.source))?;
     let info = file.info();
     file.close()?;
     Ok(source_kind::netcdf_kind(args, &info))

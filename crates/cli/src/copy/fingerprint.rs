@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use nczarr::storage::{Key, ZMapExt};
-use nczarr::{File, OpenOptions};
+use nczarr::{File, OpenOptions, Place};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_model::Result;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl Content {
             let path = Path::new(&target.path);
             content.path(path, path).ok()?;
         } else {
-            let map = OpenOptions::new().open_map(url).ok().filter(|map| map.caps().list)?;
+            let map = OpenOptions::new().open_map(Place::url(url)).ok().filter(|map| map.caps().list)?;
             for key in map.keys(&Key::root()).ok()? {
                 content.add(key.as_str(), 0, 0);
             }

@@ -134,7 +134,7 @@ impl Kind {
 /// Zarr store.
 fn is_netcdf_file(url: &str) -> bool {
     nczarr_url_infer::parse(url).is_ok_and(|target| {
-        let is_store = ["/", ".zarr", ".zip"].iter().any(|end| target.path.ends_with(end));
+        let is_store = ["/", ".zarr", ".zip"].iter().any(|end| target.path_text().ends_with(end));
         target.scheme.is_local() && target.modes.is_empty() && !is_store
     })
 }

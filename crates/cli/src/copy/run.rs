@@ -1,6 +1,6 @@
 //! Runs a copy: checks the request, chooses the place, moves the data, and settles the result.
 
-use nczarr::{CreateOptions, OpenOptions};
+use nczarr::{CreateOptions, OpenOptions, Place};
 use nczarr_model::Error;
 
 use super::args::CopyArgs;
@@ -65,13 +65,16 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
     let mut content = None;
     if can_resume && !args.dry_run {
         // Check first: an arbitrary folder may be very large.
-        if registry.check_dataset(&args.source).is_err() {
-            nczarr::open(&args.source).map_err(&at_source)?.close().map_err(&at_source)?;
+        if registry.check_dataset(&Place::url(&args.source)).is_err() {
+            nczarr::open(Place::url(&args.source)).map_err(&at_source)?.close().map_err(&at_source)?;
         }
         content = Content::of(&args.source);
     }
     threads::pool(args.jobs)?;
-    let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
+    let source = OpenOptions::new()
+        .threads(args.jobs.unwrap_or(0))
+        .open(Place::url(&args.source))
+        .map_err(&at_source)?;
     let model = source.model();
     let chunks = if args.as_nccopy {
         as_nccopy::chunks(args, &model).map_err(&at_source)?
@@ -88,7 +91,7 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
     let source = if jobs == args.jobs {
         source
     } else {
-        OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?
+        OpenOptions::new().threads(jobs.unwrap_or(0)).open(Place::url(&args.source)).map_err(&at_source)?
     };
     if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
@@ -177,7 +180,7 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
     if args.dry_run {
         let dry_run_plan = job.dry_run_plan(target);
         if elsewhere.is_none() {
-            let _ = nczarr::delete(place.url());
+            let _ = nczarr::delete(Place::url(place.url()));
             place.discard();
         }
         let mut out = Output::standard();

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use nczarr::Place;
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 use nczarr_model::Result;
 
@@ -26,12 +27,13 @@ pub fn url(args: &CopyArgs) -> Result<String> {
         _ => return given(),
     };
     let ending = Path::new(&target.path).extension().map(|ending| ending.to_ascii_lowercase());
-    let ending = ending.as_ref().and_then(|ending| ending.to_str()).filter(|_| !target.path.ends_with('/'));
+    let ending =
+        ending.as_ref().and_then(|ending| ending.to_str()).filter(|_| !target.path_text().ends_with('/'));
     let (is_netcdf, is_zarr) = (ending == Some("nc"), matches!(ending, None | Some("zarr" | "zip")));
     if !is_netcdf && !is_zarr {
         return given();
     }
-    let file = nczarr::open(&args.source)?;
+    let file = nczarr::open(Place::url(&args.source))?;
     let info = file.info();
     file.close()?;
     let mode = match (is_netcdf, info.formatx == FormatX::NcZarr) {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use nczarr::dispatch::{Dataset, MemRef};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{CreateOptions, File};
+use nczarr::{CreateOptions, File, Place};
 use nczarr_model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use tempfile::TempDir;
 
@@ -78,8 +78,7 @@ impl Stage {
         // Whole chunks of the source, as far as the budget allows.
         let reads = block(&shape, data.chunk_shape().as_deref(), Some(blocks), item, budget);
         let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
-        let file =
-            CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
+        let file = CreateOptions::new().create(Place::path(folder.path().join("v.zarr")).mode("zarr"))?;
         let to = file.dataset();
         let mut dims = Vec::new();
         for (at, &len) in shape.iter().enumerate() {

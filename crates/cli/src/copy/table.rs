@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use nczarr::Place;
 use nczarr_cdl::Options;
 use nczarr_model::name::escape;
 use nczarr_tests::unpack::unpack;
@@ -388,7 +389,7 @@ fn text(url: &str) -> Result<String, String> {
         ..Options::default()
     };
     let print = || {
-        let (file, mut text) = (nczarr::open(url)?, Vec::new());
+        let (file, mut text) = (nczarr::open(Place::url(url))?, Vec::new());
         let mut source = DatasetSource::new(file.dataset().as_ref());
         nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut text)?;
         // The display of an empty string depends on the format; the values still show that it is one.
@@ -409,7 +410,7 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
 /// Returns unreported differences of a copy that can hold everything: layout, and values bit by bit.
 fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Result<Vec<String>> {
     let named = named(told);
-    let (source, copy) = (nczarr::open(source)?, nczarr::open(copy)?);
+    let (source, copy) = (nczarr::open(Place::url(source))?, nczarr::open(Place::url(copy))?);
     let (here, there) = (source.model(), copy.model());
     let (from, to) =
         (DatasetSource::new(source.dataset().as_ref()), DatasetSource::new(copy.dataset().as_ref()));

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use nczarr::File;
+use nczarr::{File, Place};
 use nczarr_model::{
     Att, Error, ErrorKind, FILL_VALUE, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
 };
@@ -37,8 +37,8 @@ pub fn run(args: &DiffArgs) -> std::result::Result<ExitCode, Failure> {
         return Err(Failure::Usage("-v: no variable is named".to_owned()));
     }
     let (left, right) = (
-        nczarr::open(&args.left).map_err(at(&args.left))?,
-        nczarr::open(&args.right).map_err(at(&args.right))?,
+        nczarr::open(Place::url(&args.left)).map_err(at(&args.left))?,
+        nczarr::open(Place::url(&args.right)).map_err(at(&args.right))?,
     );
     let mut found = Comparison { args, all: Vec::new(), failed: None };
     compare(&left, &right, &mut found).map_err(at(&args.left))?;

@@ -3,6 +3,7 @@
 mod args;
 mod json;
 
+use nczarr::Place;
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 use nczarr_cdl::{Facts, Indices, Notes, Options, PrintedPart};
 
@@ -20,7 +21,7 @@ use args::{Extra, Language};
 /// Errors of reading the dataset and of standard output.
 pub fn run(args: &DumpArgs) -> Result<(), Failure> {
     let at = at(&args.url);
-    let file = nczarr::open(&args.url).map_err(&at)?;
+    let file = nczarr::open(Place::url(&args.url)).map_err(&at)?;
     if args.kind || args.extended_kind {
         let info = file.info();
         let kind = if args.kind { info.format.name().to_owned() } else { extended_kind(&info) };
@@ -91,7 +92,8 @@ fn extended_kind(info: &DatasetInfo) -> String {
 /// The name of a dataset in its CDL.
 fn name_of(url: &str) -> String {
     nczarr_cdl::dataset_name(
-        &nczarr_url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path),
+        &nczarr_url_infer::parse(url)
+            .map_or_else(|_| url.to_owned(), |target| target.path_text().into_owned()),
     )
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nczarr::codec::{FilterText, Json, ZarrFormat};
 use nczarr::dispatch::{FormatX, MemRef};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{CreateOptions, File};
+use nczarr::{CreateOptions, File, Place};
 use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
@@ -51,7 +51,7 @@ pub fn run(args: &GenArgs) -> Result<(), Failure> {
     let place = Destination::of(&url, clobber, &registry, LeftoverPolicy::Leave).map_err(&at)?;
     // Remove only files made here.
     let options = CreateOptions::new().truncate_strings(args.truncate).clobber(clobber);
-    let file = options.create(place.url()).map_err(&at)?;
+    let file = options.create(Place::url(place.url())).map_err(&at)?;
     match make(file, &cdl, args.nofill, args.header, mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {
@@ -94,7 +94,7 @@ impl Named {
         let by_hand = stem.is_some() || args.name.is_some();
         let name = stem.or_else(|| args.name.clone()).unwrap_or_else(|| cdl.name().to_owned());
         let url = format!("{name}.{}", if args.cdf { "cdf" } else { "nc" });
-        if name.contains('/') || nczarr_url_infer::parse(&url).is_ok_and(|target| target.path != url) {
+        if name.contains('/') || nczarr_url_infer::parse(&url).is_ok_and(|target| target.path_text() != url) {
             let what = format!("the dataset's name {name:?} is not a file name; give the target with -o");
             return Err(Failure::Failed { place: input.to_owned(), error: ErrorKind::BadName.context(what) });
         }

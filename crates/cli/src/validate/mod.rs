@@ -13,6 +13,7 @@ mod data;
 
 use std::process::ExitCode;
 
+use nczarr::Place;
 use nczarr::dispatch::FaultKind;
 use nczarr_model::Result;
 use serde_json::json;
@@ -43,7 +44,7 @@ pub fn run(args: &ValidateArgs) -> std::result::Result<ExitCode, Failure> {
 }
 
 fn look(args: &ValidateArgs, report: &mut Report) -> Result<()> {
-    let file = nczarr::open(&args.url)?;
+    let file = nczarr::open(Place::url(&args.url))?;
     let audit = file.dataset().audit()?;
     report.objects = audit.objects;
     for fault in file.faults()?.iter().chain(&audit.faults) {

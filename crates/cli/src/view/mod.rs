@@ -8,7 +8,7 @@ mod terminal;
 
 use std::io::IsTerminal as _;
 
-use nczarr::{File, Variable};
+use nczarr::{File, Place, Variable};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::failure::{Failure, at, place};
@@ -23,7 +23,7 @@ use field::Field;
 /// Errors of reading and writing, and variables that are not arrays of numbers.
 pub fn run(args: &ViewArgs) -> std::result::Result<(), Failure> {
     let at = at(&args.url);
-    let file = nczarr::open(&args.url).map_err(&at)?;
+    let file = nczarr::open(Place::url(&args.url)).map_err(&at)?;
     let (text, target) = match &args.html {
         Some(path) => (html::page(&file, &place(&args.url)).map_err(&at)?, Some(path.as_path())),
         None => (drawn(&file, args).map_err(&at)?, None),

@@ -1,5 +1,6 @@
 //! The temporary place of a copy and its move to the target; classic files copied byte for byte.
 
+use nczarr::Place;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn what_is_there_survives_every_copy_that_fails() {
         let kind = if old == "file" { "classic" } else { "nczarr" };
         if old != "nothing" {
             let url = format!("{}#mode={kind}", text(&target));
-            let file = nczarr::create(&url).unwrap();
+            let file = nczarr::create(Place::url(&url)).unwrap();
             file.put_attribute("title", "what is there").unwrap();
             file.close().unwrap();
         }

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use nczarr::model::Slab;
-use nczarr::{File, MemRef, NcString, Values};
+use nczarr::{File, MemRef, NcString, Place, Values};
 use proptest::prelude::*;
 
 use crate::{out, text};
 
 /// Makes a variable `s` with these strings, in chunks of 3.
 fn store(url: &str, strings: &[NcString]) {
-    let file = nczarr::create(url).unwrap();
+    let file = nczarr::create(Place::url(url)).unwrap();
     file.add_dimension("x", strings.len() as u64).unwrap();
     let s = file.add_string_variable("s", &["x"]).unwrap();
     s.set_chunking(&[3.min(strings.len() as u64)]).unwrap();
@@ -27,7 +27,7 @@ fn strings(file: &File) -> Vec<Option<String>> {
 }
 
 fn read(url: &str) -> Vec<Option<String>> {
-    strings(&nczarr::open(url).unwrap())
+    strings(&nczarr::open(Place::url(url)).unwrap())
 }
 
 /// Returns the same, with empty strings for null ones.
@@ -38,7 +38,7 @@ fn empty(strings: &[Option<String>]) -> Vec<Option<String>> {
 /// Copies `s` through the library.
 fn copied(from: &str, to: &str) -> Vec<Option<String>> {
     let source = nczarr::open(from).unwrap();
-    let target = nczarr::create(to).unwrap();
+    let target = nczarr::create(Place::url(to)).unwrap();
     let len = source.dimension("x").unwrap().len();
     target.add_dimension("x", len).unwrap();
     target.copy_variable(&source.variable("s").unwrap()).unwrap();
@@ -111,7 +111,7 @@ fn nil_is_no_reason_to_refuse_attributes_that_were_stored_before() {
     let nul = || Values::String(vec!["\0".into(), "a".into()]);
     let created = |mode: &str| {
         fs::remove_dir_all(&path).ok();
-        nczarr::create(&format!("{}#mode={mode}", path.display())).unwrap()
+        nczarr::create(Place::url(format!("{}#mode={mode}", path.display()))).unwrap()
     };
     // A plain store records no types, so no string there is null.
     for mode in ["zarr", "zarr,v3"] {

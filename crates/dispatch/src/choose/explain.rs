@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nczarr_model::Result;
+use nczarr_url_infer::Place;
 
 use super::{ProbeLog, open_chosen, parse_target, url_options};
 use crate::{Backing, DatasetInfo, OpenRequest, Options, Registry};
@@ -49,15 +50,15 @@ impl Registry {
     ///
     /// # Errors
     /// Only if the path is malformed.
-    pub fn explain(self: &Arc<Self>, path: &str) -> Result<Explanation> {
-        let (target, options) = (parse_target(path)?, Options::default());
+    pub fn explain(self: &Arc<Self>, place: &Place) -> Result<Explanation> {
+        let (target, options) = (parse_target(place)?, Options::default());
         let options = url_options::options(&target, &options, false)?.into_owned();
         let mut request = OpenRequest::new(&target, &options, self);
         let mut looks = ProbeLog::enabled();
         let choice = self.choose(&request, &mut looks);
         let mut answer = Explanation {
             scheme: target.scheme.name().map(str::to_owned),
-            path: target.path.clone(),
+            path: target.path_text().into_owned(),
             modes: target.modes.clone(),
             steps: target.steps.iter().map(ToString::to_string).collect(),
             probes: looks.0.unwrap_or_default(),

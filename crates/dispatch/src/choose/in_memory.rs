@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::{MapFactory, ZMap};
+use nczarr_url_infer::Place;
 
 use super::locate::DatasetLocation;
 use super::locate::TAIL;
@@ -26,12 +27,12 @@ impl Registry {
     /// `NC_EINMEMORY` if the format is not a single file; otherwise the driver's error.
     pub fn open_bytes(
         self: &Arc<Self>,
-        name: &str,
+        place: &Place,
         bytes: SharedBytes,
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = nczarr_url_infer::parse(name)?;
+        let target = place.target()?;
         let starts = |magic: &[Magic]| magic.iter().any(|magic| has(&bytes, magic));
         let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
         let mut archive = None;
@@ -79,12 +80,12 @@ impl Registry {
     /// As [`Registry::open`]; `NC_EDISKLESS` if the format is no single file.
     pub fn open_in_memory(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         writable: bool,
         options: &Options,
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = parse_target(path)?;
+        let target = parse_target(place)?;
         let options = &*url_options::options(&target, options, writable)?;
         let request = OpenRequest::new(&target, options, self).writable(writable);
         trace::call("open", &target, || {
@@ -111,15 +112,15 @@ impl Registry {
     /// As [`Registry::create`]; `NC_EDISKLESS` if the format is no single file.
     pub fn create_in_memory(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         clobber: Clobber,
         classic_model: bool,
         options: &Options,
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
         let markers = self.markers();
-        let place = CreatePlace { map: None, markers };
-        self.create_by(path, clobber, classic_model, options, place, |driver, request| {
+        let storage = CreatePlace { map: None, markers };
+        self.create_by(place, clobber, classic_model, options, storage, |driver, request| {
             let backing = Backing::Memory { persist };
             if driver.info().markers.is_empty() {
                 driver.info().check_backing(&backing, "create")?;

@@ -42,14 +42,14 @@ pub(super) enum PathKind {
 }
 
 impl PathKind {
-    pub fn of(path: &str) -> Result<Self> {
+    pub fn of(path: &Path) -> Result<Self> {
         use std::io::ErrorKind as Io;
         match fs::metadata(path) {
             Ok(found) if found.is_file() => Ok(Self::File),
             Ok(found) if found.is_dir() => Ok(Self::Directory),
             Ok(found) => Ok(Self::Special(special(found.file_type()))),
             Err(error) if matches!(error.kind(), Io::NotFound | Io::NotADirectory) => Ok(Self::Missing),
-            Err(error) => Err(Error::io(path, error)),
+            Err(error) => Err(Error::io_at(path, error)),
         }
     }
 
@@ -143,7 +143,7 @@ impl Registry {
             return Ok(false);
         }
         let is_store = self.driver_of(target)?.is_some_and(|(driver, _)| driver.info().magic.is_empty());
-        Ok(!is_store && !target.path.ends_with('/') && self.archive_of(target)?.is_none())
+        Ok(!is_store && !target.path_text().ends_with('/') && self.archive_of(target)?.is_none())
     }
 
     /// Returns the location of the object at a URL, if its first bytes are recognised.
@@ -167,13 +167,14 @@ impl Registry {
     /// Returns the kind of a local path. A missing path and special files are errors.
     pub(super) fn check_path(&self, target: &Target, looks: &mut ProbeLog) -> Result<PathKind> {
         let place = PathKind::of(&target.path)?;
-        looks.add(|| ProbeStep::new(format!("path {}", target.path), place.name()));
+        looks.add(|| ProbeStep::new(format!("path {}", target.path.display()), place.name()));
         match place {
             PathKind::Missing => {
-                Err(ErrorKind::NotFound.context(format!("{}: no such file or directory", target.path)))
+                Err(ErrorKind::NotFound
+                    .context(format!("{}: no such file or directory", target.path.display())))
             }
             PathKind::Special(name) => Err(ErrorKind::NotNc
-                .context(format!("{}: {name}, not a regular file or a directory", target.path))),
+                .context(format!("{}: {name}, not a regular file or a directory", target.path.display()))),
             place => Ok(place),
         }
     }
@@ -342,7 +343,7 @@ impl Registry {
     }
 
     /// Returns the driver that recognises the first bytes of a regular file, if there is one.
-    pub(super) fn driver_of_file(&self, path: &str) -> Result<Option<&Arc<dyn Driver>>> {
+    pub(super) fn driver_of_file(&self, path: &Path) -> Result<Option<&Arc<dyn Driver>>> {
         let mut file = FileProbe::open(path)?;
         let mut failure = None;
         let driver = self.driver_by_content("the first bytes of the file", |info| {
@@ -378,13 +379,13 @@ enum ProbeSource {
 
 impl FileProbe {
     /// Opens a file that the caller found regular. This is checked again after opening.
-    fn open(path: &str) -> Result<Self> {
-        let file = open_without_waiting(Path::new(path)).map_err(|error| Error::io(path, error))?;
-        let found = file.metadata().map_err(|error| Error::io(path, error))?;
+    fn open(path: &Path) -> Result<Self> {
+        let file = open_without_waiting(path).map_err(|error| Error::io_at(path, error))?;
+        let found = file.metadata().map_err(|error| Error::io_at(path, error))?;
         if !found.is_file() {
-            return Err(ErrorKind::NotNc.context(format!("{path}: no longer a regular file")));
+            return Err(ErrorKind::NotNc.context(format!("{}: no longer a regular file", path.display())));
         }
-        Ok(Self { bytes: ProbeSource::File(file), path: path.to_owned() })
+        Ok(Self { bytes: ProbeSource::File(file), path: path.display().to_string() })
     }
 
     /// Whether one of the magic numbers that end before `most` matches.

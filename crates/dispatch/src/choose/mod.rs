@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_url_infer::{Place, Scheme, Target};
 
 use crate::forbidden_is_absent::ForbiddenIsAbsent;
 use crate::registry::not_built;
@@ -95,13 +95,18 @@ struct CreatePlace<'a> {
 }
 
 impl Registry {
-    /// Opens the dataset at `path`, a path or URL.
+    /// Opens the dataset at `place`.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if the path is empty; `NC_ENOTNC` with the probes if no driver recognises it;
     /// `NC_ENOTBUILT` that names the missing feature; otherwise the driver's error.
-    pub fn open(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
-        self.open_in(None, path, writable, options)
+    pub fn open(
+        self: &Arc<Self>,
+        place: &Place,
+        writable: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        self.open_in(None, place, writable, options)
     }
 
     /// As [`Registry::open`], in an open map if one is given. The path then supplies only the name and the
@@ -112,11 +117,11 @@ impl Registry {
     pub fn open_in(
         self: &Arc<Self>,
         map: Option<Arc<dyn ZMap>>,
-        path: &str,
+        place: &Place,
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = parse_target(path)?;
+        let target = parse_target(place)?;
         let options = &*url_options::options(&target, options, writable)?;
         let map = map.map(|map| apply_forbidden_option(map, options).into());
         let request = OpenRequest::new(&target, options, self).writable(writable).map(map);
@@ -130,30 +135,30 @@ impl Registry {
     pub fn open_for(
         self: &Arc<Self>,
         map: Option<Arc<dyn ZMap>>,
-        path: &str,
+        place: &Place,
         only: OpenScope<'_>,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = parse_target(path)?;
+        let target = parse_target(place)?;
         let options = &*url_options::options(&target, options, false)?;
         let (map, only) = (map.map(|map| apply_forbidden_option(map, options).into()), Some(only));
         let request = OpenRequest::new(&target, options, self).map(map).scope(only);
         trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
-    /// Creates a dataset at `path`, a path or URL. It starts in define mode.
+    /// Creates a dataset at `place`. It starts in define mode.
     ///
     /// # Errors
     /// `NC_EINVAL` if the format is undetermined; `NC_ENOTBUILT` that names the missing feature; `NC_EEXIST`
     /// or `NC_EOBJECT` if the path is in use; otherwise the driver's error.
     pub fn create(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         clobber: Clobber,
         classic_model: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        self.create_in(None, path, clobber, classic_model, options)
+        self.create_in(None, place, clobber, classic_model, options)
     }
 
     /// As [`Registry::create`], in an open map if one is given.
@@ -163,13 +168,13 @@ impl Registry {
     pub fn create_in(
         self: &Arc<Self>,
         map: Option<Arc<dyn ZMap>>,
-        path: &str,
+        place: &Place,
         clobber: Clobber,
         classic_model: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let place = CreatePlace { map: map.map(MountedMap::from), markers: self.markers() };
-        self.create_by(path, clobber, classic_model, options, place, |driver, request| {
+        let storage = CreatePlace { map: map.map(MountedMap::from), markers: self.markers() };
+        self.create_by(place, clobber, classic_model, options, storage, |driver, request| {
             driver.create(&request)
         })
     }
@@ -177,14 +182,14 @@ impl Registry {
     /// Creates what `create` makes of a request, in define mode.
     fn create_by(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         clobber: Clobber,
         classic_model: bool,
         options: &Options,
-        place: CreatePlace<'_>,
+        storage: CreatePlace<'_>,
         create: impl FnOnce(&dyn Driver, CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = nczarr_url_infer::parse(path)?;
+        let target = place.target()?;
         self.check_words(&target, true)?;
         let options = &*url_options::options(&target, options, true)?;
         trace::call("create", &target, || {
@@ -192,8 +197,8 @@ impl Registry {
             let request = CreateRequest::new(&target, options, self)
                 .clobber(clobber)
                 .classic_model(classic_model || settings::default_format() == Format::NetCdf4Classic)
-                .map(place.map)
-                .markers(place.markers);
+                .map(storage.map)
+                .markers(storage.markers);
             let dataset = create(&**driver, request)?;
             if !dataset.model().is_defining() {
                 dataset.model().begin();
@@ -586,7 +591,8 @@ fn check_name(target: &Target) -> Result<()> {
     if !is_far || !nczarr_url_infer::names_a_file(target) {
         return Ok(());
     }
-    let ending = target.path.rsplit('.').next().unwrap_or_default();
+    let path = target.path_text();
+    let ending = path.rsplit('.').next().unwrap_or_default();
     Err(ErrorKind::Inval.context(format!(
         "{target}: the ending .{ending} means a single file, but remote datasets are Zarr stores of many objects; \
          add #mode=nczarr or #mode=zarr to create a store of that name, or create the file locally and upload it"
@@ -634,24 +640,19 @@ fn first_marker(
     Ok(None)
 }
 
-/// Parses a path or URL. An existing plain path that contains `#` has no fragment.
-fn parse_target(path: &str) -> Result<Target> {
-    let target = nczarr_url_infer::parse(path);
-    if matches!(&target, Ok(target) if target.scheme != nczarr_url_infer::Scheme::Path) || !path.contains('#')
+/// Parses a place. An existing path that contains `#` has no fragment, also if [`Place::url`] made it.
+fn parse_target(place: &Place) -> Result<Target> {
+    let target = place.target();
+    let text = place.as_text();
+    if place.as_path().is_some()
+        || matches!(&target, Ok(target) if target.scheme != Scheme::Path)
+        || !text.contains('#')
+        || std::fs::symlink_metadata(&*text).is_err()
     {
         return target;
     }
-    if std::fs::symlink_metadata(path).is_ok() {
-        return Ok(Target {
-            scheme: nczarr_url_infer::Scheme::Path,
-            path: path.to_owned(),
-            host: None,
-            user_info: None,
-            query: None,
-            fragment: Vec::new(),
-            modes: Vec::new(),
-            steps: vec![format!("{path:?} exists, so its # starts no fragment").into()],
-        });
-    }
-    target
+    let path = place.modes().iter().fold(Place::path(&*text), Place::mode);
+    let mut target = path.target()?;
+    target.steps.push(format!("{text:?} exists, so its # starts no fragment").into());
+    Ok(target)
 }

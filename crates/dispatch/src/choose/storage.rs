@@ -8,6 +8,7 @@ use nczarr_model::Result;
 use super::{check_name, parse_target, url_options};
 use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, trace};
 use nczarr_storage::ZMap;
+use nczarr_url_infer::Place;
 
 impl Registry {
     /// Opens the map at `path`, a path or URL, whatever its content.
@@ -16,11 +17,11 @@ impl Registry {
     /// As [`Registry::open_map`].
     pub fn open_storage(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn ZMap>> {
-        let target = parse_target(path)?;
+        let target = parse_target(place)?;
         self.check_words(&target, false)?;
         let options = &*url_options::options(&target, options, writable)?;
         let request = OpenRequest::new(&target, options, self).writable(writable);
@@ -33,11 +34,11 @@ impl Registry {
     /// As [`Registry::create_map`].
     pub fn create_storage(
         self: &Arc<Self>,
-        path: &str,
+        place: &Place,
         clobber: Clobber,
         options: &Options,
     ) -> Result<Arc<dyn ZMap>> {
-        let target = nczarr_url_infer::parse(path)?;
+        let target = place.target()?;
         self.check_words(&target, true)?;
         let options = &*url_options::options(&target, options, true)?;
         if self.driver_of(&target)?.is_none() {

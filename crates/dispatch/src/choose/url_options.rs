@@ -35,7 +35,7 @@ fn with_rc<'o>(
     rc: Option<&RcFile>,
 ) -> Result<Cow<'o, Options>> {
     let from_rc =
-        |key| rc?.get(key, &format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path));
+        |key| rc?.get(key, &format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path_text()));
     let wrong = |key: &str, found: &str, expected: &str| -> Error {
         ErrorKind::Inval
             .context(format!("{target}: invalid value of `{key}` (expected {expected}, found {found})"))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    Clobber, DriverInfo, KnownPlugin, Magic, OpenRequest, Options, PluginKind, PluginTable, Registry,
+    Clobber, DriverInfo, KnownPlugin, Magic, OpenRequest, Options, Place, PluginKind, PluginTable, Registry,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::MapInfo;
@@ -66,11 +66,13 @@ impl Here {
     }
 
     fn open(&self, path: &str) -> Result<&'static str> {
-        self.registry.open(path, false, &Options::default()).map(|dataset| dataset.info().driver)
+        self.registry.open(&Place::url(path), false, &Options::default()).map(|dataset| dataset.info().driver)
     }
 
     fn create(&self, path: &str, clobber: Clobber) -> Result<&'static str> {
-        self.registry.create(path, clobber, false, &Options::default()).map(|dataset| dataset.info().driver)
+        self.registry
+            .create(&Place::url(path), clobber, false, &Options::default())
+            .map(|dataset| dataset.info().driver)
     }
 }
 
@@ -141,7 +143,7 @@ fn pipes_and_sockets_are_never_opened() {
             here.create(&format!("{path}#mode=gridded"), Clobber::Replace).unwrap_err().kind(),
             ErrorKind::Exist
         );
-        assert_eq!(here.registry.delete(path).unwrap_err().kind(), ErrorKind::NotNc);
+        assert_eq!(here.registry.delete(&Place::url(path)).unwrap_err().kind(), ErrorKind::NotNc);
         assert!(PathBuf::from(path).symlink_metadata().is_ok());
     }
 }
@@ -153,7 +155,7 @@ fn a_path_with_a_fragment_in_its_name_is_opened_as_it_is_written() {
     assert_eq!(here.open(&literal).unwrap(), "single");
     let dir = here.dir("d#x", ".grid");
     assert_eq!(here.open(&dir).unwrap(), "grid");
-    let explanation = here.registry.explain(&dir).unwrap();
+    let explanation = here.registry.explain(&Place::url(&dir)).unwrap();
     assert!(explanation.steps[0].contains("exists, so its #"), "{explanation:?}");
 }
 
@@ -205,7 +207,8 @@ fn a_failure_while_probing_is_no_absence() {
     let here = Here::new();
     let map = TestMap::with(&[(".grid", b"")]);
     map.broken.store(true, std::sync::atomic::Ordering::Relaxed);
-    let error = here.registry.open_in(Some(Arc::new(map)), "x", false, &Options::default()).unwrap_err();
+    let error =
+        here.registry.open_in(Some(Arc::new(map)), &Place::url("x"), false, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("on fire"), "{error}");
 }
@@ -214,15 +217,25 @@ fn a_failure_while_probing_is_no_absence() {
 fn a_map_that_is_handed_in_is_used() {
     let here = Here::new();
     let map = Arc::new(TestMap::with(&[(".cell", b"")]));
-    let dataset = here.registry.open_in(Some(map), "anything", false, &Options::default()).unwrap();
+    let dataset =
+        here.registry.open_in(Some(map), &Place::url("anything"), false, &Options::default()).unwrap();
     assert_eq!(dataset.info().driver, "grid");
     let empty = Arc::new(TestMap::with(&[]));
     assert_eq!(
-        here.registry.open_in(Some(empty.clone()), "x", false, &Options::default()).unwrap_err().kind(),
+        here.registry
+            .open_in(Some(empty.clone()), &Place::url("x"), false, &Options::default())
+            .unwrap_err()
+            .kind(),
         ErrorKind::NotNc
     );
     here.registry
-        .create_in(Some(empty.clone()), "x#mode=gridded", Clobber::Refuse, false, &Options::default())
+        .create_in(
+            Some(empty.clone()),
+            &Place::url("x#mode=gridded"),
+            Clobber::Refuse,
+            false,
+            &Options::default(),
+        )
         .unwrap();
     assert_eq!(empty.keys(), [".grid"]);
 }
@@ -231,7 +244,8 @@ fn a_map_that_is_handed_in_is_used() {
 fn what_is_created_is_what_was_said_and_starts_in_define_mode() {
     let here = Here::new();
     let path = here.path("new#mode=gridded");
-    let dataset = here.registry.create(&path, Clobber::Refuse, false, &Options::default()).unwrap();
+    let dataset =
+        here.registry.create(&Place::url(&path), Clobber::Refuse, false, &Options::default()).unwrap();
     assert!(dataset.model().is_defining());
     assert_eq!(here.open(&here.path("new")).unwrap(), "grid");
     assert_eq!(here.create(&here.path("one#mode=one"), Clobber::Refuse).unwrap(), "single");
@@ -271,15 +285,15 @@ fn only_a_dataset_is_deleted() {
         here.path("d") + "#mode=gridded",
         here.path("f") + "#mode=one",
     ] {
-        let error = here.registry.delete(&path).unwrap_err();
+        let error = here.registry.delete(&Place::url(&path)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotNc, "{path}: {error}");
     }
     assert_eq!(fs::read(here.path("f")).unwrap(), b"my thesis");
     assert!(PathBuf::from(here.path("d/chapter")).exists());
     for path in [here.file("a", b"ALPHA"), here.dir("g", ".grid")] {
-        here.registry.delete(&path).unwrap();
+        here.registry.delete(&Place::url(&path)).unwrap();
         assert!(!PathBuf::from(&path).exists());
-        assert_eq!(here.registry.delete(&path).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(here.registry.delete(&Place::url(&path)).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }
 
@@ -287,7 +301,7 @@ fn only_a_dataset_is_deleted() {
 fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
     let here = Here::new();
     let path = here.dir("g", ".cell");
-    let explanation = here.registry.explain(&path).unwrap();
+    let explanation = here.registry.explain(&Place::url(&path)).unwrap();
     let looks: Vec<_> =
         explanation.probes.iter().map(|look| (look.at.as_str(), look.found.as_str())).collect();
     let place = format!("path {path}");
@@ -303,11 +317,11 @@ fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
     assert_eq!(explanation.dataset.unwrap().notes, ["opened"]);
     assert!(explanation.problem.is_none());
 
-    let explanation = here.registry.explain("cloud://me:hush@h/x?hush#token=hush").unwrap();
+    let explanation = here.registry.explain(&Place::url("cloud://me:hush@h/x?hush#token=hush")).unwrap();
     assert_eq!(explanation.problem.as_ref().unwrap().kind(), ErrorKind::NotBuilt);
     assert!(explanation.driver.is_none());
     assert!(!format!("{explanation:?}").contains("hush"), "{explanation:?}");
-    assert!(here.registry.explain(&here.path("none")).unwrap().problem.is_some());
+    assert!(here.registry.explain(&Place::url(here.path("none"))).unwrap().problem.is_some());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::trace::{self, TracedMap};
-use nczarr_dispatch::{Clobber, Options, Registry};
+use nczarr_dispatch::{Clobber, Options, Place, Registry};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::{ByteRange, Key, ZMap, ZMapExt};
 use tracing::level_filters::LevelFilter;
@@ -47,10 +47,10 @@ fn registry() -> Arc<Registry> {
 fn use_it() {
     let (registry, options) = (registry(), Options::default());
     let map = || -> Arc<dyn ZMap> { Arc::new(TracedMap::new(Arc::new(TestMap::with(&[(".grid", b"{}")])))) };
-    registry.open_in(Some(map()), "x", false, &options).unwrap();
-    registry.create_in(Some(map()), "x#mode=gridded", Clobber::Refuse, false, &options).unwrap();
+    registry.open_in(Some(map()), &Place::url("x"), false, &options).unwrap();
+    registry.create_in(Some(map()), &Place::url("x#mode=gridded"), Clobber::Refuse, false, &options).unwrap();
     let url = "https://me:hush@h/x?hush#mode=gridded,s3&token=hush";
-    assert!(registry.open(url, false, &options).is_err());
+    assert!(registry.open(&Place::url(url), false, &options).is_err());
 }
 
 #[test]

@@ -432,7 +432,8 @@ impl MapFactory for Directories {
 
     fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = std::path::PathBuf::from(&request.target.path);
-        std::fs::create_dir(&path).map_err(|error| nczarr_model::Error::io(&request.target.path, error))?;
+        std::fs::create_dir(&path)
+            .map_err(|error| nczarr_model::Error::io_at(&request.target.path, error))?;
         Ok(Arc::new(Directory(path)))
     }
 

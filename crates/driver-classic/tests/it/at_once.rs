@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{Clobber, Dataset, MemRef, Options, Progress, VarData};
+use nczarr_dispatch::{Clobber, Dataset, MemRef, Options, Place, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values, VarId, fill};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -39,7 +39,8 @@ fn stopping(path: &Path) -> (Arc<dyn Dataset>, Receiver<()>, Sender<bool>) {
     let mut options = Options::default();
     options.threads = 1;
     options.progress = Some(Arc::new(Stop { here: Mutex::new(here), on: Mutex::new(on) }));
-    let ds = registry().create(&with_mode(path, "cdf2"), Clobber::Refuse, false, &options).unwrap();
+    let ds =
+        registry().create(&Place::url(with_mode(path, "cdf2")), Clobber::Refuse, false, &options).unwrap();
     (ds, stopped, go)
 }
 
@@ -190,7 +191,8 @@ fn who_closes_in_the_middle_of_a_write_is_told() {
     let mut options = Options::default();
     options.threads = 1;
     options.progress = Some(Arc::clone(&close) as _);
-    let ds = registry().create(&with_mode(&path, "cdf2"), Clobber::Refuse, false, &options).unwrap();
+    let ds =
+        registry().create(&Place::url(with_mode(&path, "cdf2")), Clobber::Refuse, false, &options).unwrap();
     let (a, b) = two(&*ds);
     put(&*ds, b, &[0], &[1], &Values::Int(vec![7]));
     *close.0.lock().unwrap() = Some(Arc::clone(&ds));
@@ -305,8 +307,9 @@ fn a_reader_is_told_that_another_file_is_there() {
     let error = reader.sync().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FileMeta, "{error}");
     // The file has the same definitions and fewer records than before.
-    let ds =
-        registry().create(&with_mode(&other, "cdf1"), Clobber::Refuse, false, &Options::default()).unwrap();
+    let ds = registry()
+        .create(&Place::url(with_mode(&other, "cdf1")), Clobber::Refuse, false, &Options::default())
+        .unwrap();
     let t = dim(&*ds, "t", 0);
     var(&*ds, "v", NcType::Short, &[t]);
     ds.put_att(ROOT, None, "title", NcType::Char, &Values::text("some")).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nczarr_dispatch::{Clobber, Durability, Options};
+use nczarr_dispatch::{Clobber, Durability, Options, Place};
 use nczarr_model::{ErrorKind, NcType, Values};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -26,13 +26,13 @@ fn image() -> Vec<u8> {
 fn bytes_are_opened_and_changed_in_a_copy() {
     let bytes = image();
     let (registry, options) = (registry(), Options::default());
-    let ds = registry.open_bytes("anything", bytes.clone().into(), false, &options).unwrap();
+    let ds = registry.open_bytes(&Place::url("anything"), bytes.clone().into(), false, &options).unwrap();
     assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2]));
     assert_eq!(ds.def_dim(ROOT, "x", None).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(ds.image().unwrap(), bytes);
     ds.close().unwrap();
 
-    let ds = registry.open_bytes("anything", bytes.clone().into(), true, &options).unwrap();
+    let ds = registry.open_bytes(&Place::url("anything"), bytes.clone().into(), true, &options).unwrap();
     let v = ds.inq_varid(ROOT, "v").unwrap();
     put(&*ds, v, &[2], &[1], &Values::Int(vec![3]));
     ds.redef().unwrap();
@@ -40,11 +40,12 @@ fn bytes_are_opened_and_changed_in_a_copy() {
     enddef(&*ds);
     ds.close().unwrap();
     let changed = ds.image().unwrap();
-    let ds = registry.open_bytes("anything", changed.into(), false, &options).unwrap();
+    let ds = registry.open_bytes(&Place::url("anything"), changed.into(), false, &options).unwrap();
     assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2, 3]));
     assert_eq!(all(&*ds, "w"), Values::Byte(vec![nczarr_model::fill::BYTE]));
 
-    let error = registry.open_bytes("x", b"no dataset".to_vec().into(), false, &options).unwrap_err();
+    let error =
+        registry.open_bytes(&Place::url("x"), b"no dataset".to_vec().into(), false, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotNc);
 }
 
@@ -53,8 +54,9 @@ fn what_is_made_in_memory_is_the_file_it_would_be() {
     for persist in [false, true] {
         let (_folder, path) = place("x.nc");
         let target = with_mode(&path, "cdf1");
-        let make =
-            |clobber| registry().create_in_memory(&target, clobber, false, &Options::default(), persist);
+        let make = |clobber| {
+            registry().create_in_memory(&Place::url(&target), clobber, false, &Options::default(), persist)
+        };
         let ds = make(Clobber::Refuse).unwrap();
         let t = dim(&*ds, "t", 0);
         let v = var(&*ds, "v", NcType::Int, &[t]);
@@ -88,7 +90,9 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
         fs::write(&path, image()).unwrap();
         let mut options = Options::default();
         options.durability = durability;
-        let opened = || registry().open_in_memory(&path.display().to_string(), writable, &options, persist);
+        let opened = || {
+            registry().open_in_memory(&Place::url(path.display().to_string()), writable, &options, persist)
+        };
         let ds = opened().unwrap();
         assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2]));
         let v = ds.inq_varid(ROOT, "v").unwrap();
@@ -124,18 +128,25 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
 fn what_is_not_closed_well_is_not_written_back() {
     let (folder, path) = place("x.nc");
     fs::write(&path, image()).unwrap();
-    let ds = registry().open_in_memory(&path.display().to_string(), true, &Options::default(), true).unwrap();
+    let ds = registry()
+        .open_in_memory(&Place::url(path.display().to_string()), true, &Options::default(), true)
+        .unwrap();
     put(&*ds, ds.inq_varid(ROOT, "v").unwrap(), &[2], &[1], &Values::Int(vec![3]));
     drop(ds);
     assert_eq!(fs::read(&path).unwrap(), image());
     fs::write(&path, b"no dataset").unwrap();
     for persist in [true, false] {
-        let error =
-            registry().open_in_memory(&path.display().to_string(), true, &Options::default(), persist);
+        let error = registry().open_in_memory(
+            &Place::url(path.display().to_string()),
+            true,
+            &Options::default(),
+            persist,
+        );
         assert_eq!(error.unwrap_err().kind(), ErrorKind::NotNc);
     }
     let missing = folder.path().join("missing.nc").display().to_string();
-    let error = registry().open_in_memory(&missing, true, &Options::default(), true).unwrap_err();
+    let error =
+        registry().open_in_memory(&Place::url(&missing), true, &Options::default(), true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(files(folder.path()), ["x.nc"]);
 }
@@ -159,7 +170,7 @@ fn cut_while_it_is_mapped() {
     ds.close().unwrap();
     let mut options = Options::default();
     options.memory_map = true;
-    let ds = registry().open(&path.display().to_string(), false, &options).unwrap();
+    let ds = registry().open(&Place::url(path.display().to_string()), false, &options).unwrap();
     assert_eq!(try_get(&*ds, v, &[(1 << 18) - 1], &[1]).unwrap(), Values::Int(vec![1]));
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
     for (start, count) in [(0, 1), (0, 1 << 18), ((1 << 18) - 1, 1)] {
@@ -174,7 +185,7 @@ fn a_file_that_is_only_read_is_mapped_if_asked_for() {
     fs::write(&path, image()).unwrap();
     let mut options = Options::default();
     options.memory_map = true;
-    let mapped = registry().open(&path.display().to_string(), false, &options);
+    let mapped = registry().open(&Place::url(path.display().to_string()), false, &options);
     if cfg!(feature = "mmap") {
         let mapped = mapped.unwrap();
         assert_eq!(all(&*mapped, "v"), Values::Int(vec![1, 2]));
@@ -185,7 +196,7 @@ fn a_file_that_is_only_read_is_mapped_if_asked_for() {
         assert_eq!(mapped.unwrap_err().kind(), ErrorKind::NotBuilt);
     }
     // An open for writing uses the file itself.
-    let ds = registry().open(&path.display().to_string(), true, &options).unwrap();
+    let ds = registry().open(&Place::url(path.display().to_string()), true, &options).unwrap();
     put(&*ds, ds.inq_varid(ROOT, "v").unwrap(), &[2], &[1], &Values::Int(vec![3]));
     ds.close().unwrap();
     assert_eq!(all(&*open(&path, false), "v"), Values::Int(vec![1, 2, 3]));

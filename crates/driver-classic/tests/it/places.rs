@@ -5,18 +5,24 @@ use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use nczarr_dispatch::{Clobber, Dataset, Options};
+use nczarr_dispatch::{Clobber, Dataset, Options, Place};
 use nczarr_model::{ErrorKind, NcType, Result, Values};
 use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, dim, enddef, files, open, place, put, registry, try_open, var, with_mode};
 
 fn try_create(path: &Path, clobber: Clobber) -> Result<Arc<dyn Dataset>> {
-    registry().create(&with_mode(path, "cdf1"), clobber, false, &Options::default())
+    registry().create(&Place::url(with_mode(path, "cdf1")), clobber, false, &Options::default())
 }
 
 fn in_memory(path: &Path, clobber: Clobber) -> Result<Arc<dyn Dataset>> {
-    registry().create_in_memory(&with_mode(path, "cdf1"), clobber, false, &Options::default(), true)
+    registry().create_in_memory(
+        &Place::url(with_mode(path, "cdf1")),
+        clobber,
+        false,
+        &Options::default(),
+        true,
+    )
 }
 
 fn kind<T>(outcome: Result<T>) -> Option<ErrorKind> {
@@ -47,9 +53,9 @@ fn what_is_replaced_belongs_to_one_until_it_is() {
         for outcome in [
             kind(try_create(&path, Clobber::Replace)),
             kind(in_memory(&path, Clobber::Replace)),
-            kind(registry().open_in_memory(&text, true, &Options::default(), true)),
+            kind(registry().open_in_memory(&Place::url(&text), true, &Options::default(), true)),
             kind(try_open(&path, true)),
-            kind(registry().delete(&text)),
+            kind(registry().delete(&Place::url(&text))),
         ] {
             assert_eq!(outcome, access);
         }
@@ -73,7 +79,7 @@ fn what_is_replaced_belongs_to_one_until_it_is() {
     in_memory(&path, Clobber::Replace).unwrap().abort().unwrap();
     open(&path, true).close().unwrap();
     assert_eq!(files(folder.path()), ["x.nc"]);
-    registry().delete(&path.display().to_string()).unwrap();
+    registry().delete(&Place::url(path.display().to_string())).unwrap();
 }
 
 #[test]
@@ -183,7 +189,12 @@ fn links_stay_links_and_what_they_lead_to_is_replaced() {
     assert_eq!(kind(try_create(&path, Clobber::Refuse)), Some(ErrorKind::Exist));
     assert_eq!(kind(in_memory(&path, Clobber::Refuse)), Some(ErrorKind::Exist));
     let edit = |path: &Path| {
-        let ds = registry().open_in_memory(&path.display().to_string(), true, &Options::default(), true)?;
+        let ds = registry().open_in_memory(
+            &Place::url(path.display().to_string()),
+            true,
+            &Options::default(),
+            true,
+        )?;
         ds.redef()?;
         ds.put_att(ROOT, None, "n", NcType::Int, &Values::Int(vec![1]))?;
         ds.close()

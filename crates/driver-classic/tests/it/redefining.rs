@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr_dispatch::{Clobber, Dataset, Durability, Options};
+use nczarr_dispatch::{Clobber, Dataset, Durability, Options, Place};
 use nczarr_model::{ErrorKind, NcType, Values, fill};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -223,7 +223,7 @@ fn what_is_replaced_stays_until_the_new_file_has_a_header() {
     sample(&path, "cdf1");
     let start = || {
         let ds = registry()
-            .create(&with_mode(&path, "cdf5"), Clobber::Replace, false, &Options::default())
+            .create(&Place::url(with_mode(&path, "cdf5")), Clobber::Replace, false, &Options::default())
             .unwrap();
         dim(&*ds, "y", 3);
         ds
@@ -284,7 +284,8 @@ fn all_of_it_works_durably() {
     let (_folder, path) = place("x.nc");
     let mut options = Options::default();
     options.durability = Durability::Fsync;
-    let ds = registry().create(&with_mode(&path, "cdf1"), Clobber::Refuse, false, &options).unwrap();
+    let ds =
+        registry().create(&Place::url(with_mode(&path, "cdf1")), Clobber::Refuse, false, &options).unwrap();
     let t = dim(&*ds, "t", 0);
     let v = var(&*ds, "v", NcType::Int, &[t]);
     enddef(&*ds);
@@ -304,7 +305,12 @@ fn only_one_writes() {
     let ds = open(&path, true);
     assert_eq!(try_open(&path, true).unwrap_err().kind(), ErrorKind::Access);
     check_sample(&*open(&path, false));
-    let over = registry().create(&with_mode(&path, "cdf1"), Clobber::Replace, false, &Options::default());
+    let over = registry().create(
+        &Place::url(with_mode(&path, "cdf1")),
+        Clobber::Replace,
+        false,
+        &Options::default(),
+    );
     assert_eq!(over.unwrap_err().kind(), ErrorKind::Access);
     ds.close().unwrap();
     open(&path, true).close().unwrap();

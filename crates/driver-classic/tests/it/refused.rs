@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nczarr_dispatch::{Clobber, Dataset, Options};
+use nczarr_dispatch::{Clobber, Dataset, Options, Place};
 use nczarr_model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Slab, Values};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -368,7 +368,9 @@ fn what_a_dead_process_left_goes_and_nothing_else() {
 #[test]
 fn what_is_no_classic_file_is_left_alone() {
     let (folder, path) = place("x.nc");
-    let over = |clobber| registry().create(&with_mode(&path, "classic"), clobber, false, &Options::default());
+    let over = |clobber| {
+        registry().create(&Place::url(with_mode(&path, "classic")), clobber, false, &Options::default())
+    };
     fs::write(&path, "a text").unwrap();
     for clobber in [Clobber::Refuse, Clobber::Replace] {
         assert_eq!(kind(over(clobber)), Some(ErrorKind::Exist));
@@ -384,7 +386,12 @@ fn what_is_no_classic_file_is_left_alone() {
     assert!(open(&path, false).inq_varids(ROOT).unwrap().is_empty());
     let missing = folder.path().join("no/such.nc");
     assert_eq!(
-        kind(registry().create(&with_mode(&missing, "classic"), Clobber::Refuse, false, &Options::default())),
+        kind(registry().create(
+            &Place::url(with_mode(&missing, "classic")),
+            Clobber::Refuse,
+            false,
+            &Options::default()
+        )),
         Some(ErrorKind::NotFound)
     );
 }

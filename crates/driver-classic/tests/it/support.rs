@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Registry};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Place, Registry};
 use nczarr_driver_classic::ClassicDriver;
 use nczarr_model::{DimId, GroupId, NcType, Result, Values, VarId};
 use nczarr_nc_table::NcDispatch as _;
@@ -27,11 +27,13 @@ pub fn with_mode(path: &Path, mode: &str) -> String {
 }
 
 pub fn create(path: &Path, mode: &str) -> Arc<dyn Dataset> {
-    registry().create(&with_mode(path, mode), Clobber::Refuse, false, &Options::default()).unwrap()
+    registry()
+        .create(&Place::url(with_mode(path, mode)), Clobber::Refuse, false, &Options::default())
+        .unwrap()
 }
 
 pub fn try_open(path: &Path, writable: bool) -> Result<Arc<dyn Dataset>> {
-    registry().open(&path.display().to_string(), writable, &Options::default())
+    registry().open(&Place::url(path.display().to_string()), writable, &Options::default())
 }
 
 pub fn open(path: &Path, writable: bool) -> Arc<dyn Dataset> {

@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
@@ -55,12 +56,12 @@ fn only_read(request: &OpenRequest<'_>) -> Error {
     ErrorKind::Perm.context(format!("{}: remote HDF5 files are read-only", request.target))
 }
 
-fn local(path: &str) -> Result<FileBytes> {
-    let io = |error| Error::io(path, error);
+fn local(path: &Path) -> Result<FileBytes> {
+    let io = |error| Error::io_at(path, error);
     // Files beside it are opened later, perhaps after the working directory changed.
     let place = std::path::absolute(path).map_err(io)?;
     if !std::fs::metadata(&place).map_err(io)?.is_file() {
-        return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
+        return Err(ErrorKind::NotNc.context(format!("{}: not a regular file", path.display())));
     }
     let file = File::open(&place).map_err(io)?;
     lock(&file, path)?;
@@ -71,15 +72,16 @@ fn local(path: &str) -> Result<FileBytes> {
 ///
 /// # Errors
 /// `NC_EACCESS` if another process writes the file.
-pub(crate) fn lock(file: &File, path: &str) -> Result<()> {
+pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock_shared() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Access.context(format!("{path}: another process has it open for writing")))
+            Err(ErrorKind::Access
+                .context(format!("{}: another process has it open for writing", path.display())))
         }
         // Some file systems have no locks.
         Err(TryLockError::Error(error)) => {
-            tracing::debug!(path, %error, "the file could not be locked");
+            tracing::debug!(path = %path.display(), %error, "the file could not be locked");
             Ok(())
         }
     }
@@ -107,7 +109,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     if request.writable {
         return write::open_in_memory(request, persist);
     }
-    let io = |error| Error::io(request.target.path.clone(), error);
+    let io = |error| Error::io_at(&request.target.path, error);
     let (mut file, mut bytes) = (File::open(&request.target.path).map_err(io)?, Vec::new());
     lock(&file, &request.target.path)?;
     file.read_to_end(&mut bytes).map_err(io)?;

@@ -1,6 +1,5 @@
 //! Creates an empty dataset. Its metadata are written at the first commit.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, PersistTarget, single_file};
@@ -34,7 +33,7 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     let mut target = None;
     if persist {
         check_place(request)?;
-        let (path, durability) = (Path::new(&request.target.path), request.options.durability);
+        let (path, durability) = (&request.target.path, request.options.durability);
         target =
             Some(PersistTarget::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
     }

@@ -274,7 +274,15 @@ mod tests {
     fn many_and_long_attributes_and_links_are_found_in_their_order() {
         let registry = Arc::new(Registry::new().with_driver(Hdf5Driver));
         let options = Options::default();
-        let ds = registry.create_in_memory("x.nc#mode=nc4", Clobber::Refuse, false, &options, false).unwrap();
+        let ds = registry
+            .create_in_memory(
+                &nczarr_dispatch::Place::url("x.nc#mode=nc4"),
+                Clobber::Refuse,
+                false,
+                &options,
+                false,
+            )
+            .unwrap();
         let root = GroupId::ROOT;
         let dims: Vec<_> =
             (0..350).map(|i| ds.def_dim(root, &format!("d{}", i * 7919 % 350), Some(2)).unwrap()).collect();
@@ -286,7 +294,9 @@ mod tests {
             ds.put_att(root, Some(v), &format!("a{}", i * 7919 % 250), NcType::Char, &text).unwrap();
         }
         ds.close().unwrap();
-        let again = registry.open_bytes("x.nc", ds.image().unwrap().into(), false, &options).unwrap();
+        let again = registry
+            .open_bytes(&nczarr_dispatch::Place::url("x.nc"), ds.image().unwrap().into(), false, &options)
+            .unwrap();
         let (before, after) = (ds.model().snapshot(), again.model().snapshot());
         let dims =
             |model: &nczarr_model::Model| model.dims().map(|(_, dim)| dim.name.clone()).collect::<Vec<_>>();

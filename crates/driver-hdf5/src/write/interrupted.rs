@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{CreateRequest, Dataset, MemMut, MemRef, Options, Registry};
+use nczarr_dispatch::{CreateRequest, Dataset, MemMut, MemRef, Options, Place, Registry};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
@@ -122,7 +122,8 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
             if whole.is_none() {
                 continue;
             }
-            let opened = registry().open_bytes("x.nc", bytes.clone().into(), false, &Options::default());
+            let opened =
+                registry().open_bytes(&Place::url("x.nc"), bytes.clone().into(), false, &Options::default());
             let found = content(&*opened.unwrap_or_else(|error| panic!("after {done} writes: {error}")));
             let known: Vec<_> = whole.into_iter().chain(begun).map(|at| &states[at].2).collect();
             assert!(known.contains(&&found), "after {done} writes: {found:?}");

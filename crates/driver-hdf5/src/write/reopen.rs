@@ -30,10 +30,8 @@ use crate::read::{
 /// `NC_EPERM` if writing would lose some content; errors of opening for reading.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let opened = single_file::open(&request.target.path, true)?;
-    let file = opened
-        .file
-        .try_clone()
-        .map_err(|error| nczarr_model::Error::io(request.target.path.clone(), error))?;
+    let file =
+        opened.file.try_clone().map_err(|error| nczarr_model::Error::io_at(&request.target.path, error))?;
     start(request, FileBytes::File(file, opened.path.clone()), WritableFile::of(opened), None)
 }
 

@@ -1,6 +1,6 @@
 //! Opens damaged files for writing. The result is an error, or a file that can still be read.
 
-use nczarr_dispatch::Options;
+use nczarr_dispatch::{Options, Place};
 use nczarr_model::{Chunking, NcString, NcType, Values};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -28,7 +28,7 @@ fn image() -> Vec<u8> {
 /// Tries several edits. Returns whether the file could be opened.
 fn write_to(bytes: Vec<u8>) -> bool {
     let (registry, options) = (registry(), Options::default());
-    let Ok(ds) = registry.open_bytes("x.nc", bytes.into(), true, &options) else { return false };
+    let Ok(ds) = registry.open_bytes(&Place::url("x.nc"), bytes.into(), true, &options) else { return false };
     // Refused edits are fine.
     let _ = ds.put_att(ROOT, None, "added", NcType::Int, &Values::Int(vec![7]));
     if let Ok(v) = ds.inq_varid(ROOT, "v") {
@@ -38,7 +38,7 @@ fn write_to(bytes: Vec<u8>) -> bool {
     }
     if ds.sync().is_ok() {
         let image = ds.image().unwrap();
-        let again = registry.open_bytes("x.nc", image.into(), false, &options);
+        let again = registry.open_bytes(&Place::url("x.nc"), image.into(), false, &options);
         again.unwrap_or_else(|error| panic!("what was written cannot be read: {error}"));
     }
     let _ = ds.close();

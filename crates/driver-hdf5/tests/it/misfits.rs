@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, MemMut, Options, OutBuf};
+use nczarr_dispatch::{Dataset, MemMut, Options, OutBuf, Place};
 use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
 use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, create, dim, enddef, put, registry, var};
 
 fn open(bytes: Vec<u8>) -> Result<Arc<dyn Dataset>> {
-    registry().open_bytes("x.nc", bytes.into(), true, &Options::default())
+    registry().open_bytes(&Place::url("x.nc"), bytes.into(), true, &Options::default())
 }
 
 /// Jenkins' `lookup3`, by its definition.
@@ -136,7 +136,7 @@ fn elements_beyond_the_own_shape_are_not_read() {
         assert_eq!(header[number..number + 4], [0; 4]);
         header[number] = 1;
     });
-    let ds = registry().open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();
+    let ds = registry().open_bytes(&Place::url("x.nc"), image.into(), false, &Options::default()).unwrap();
     let v = ds.inq_varid(ROOT, "v").unwrap();
     let read = |start: &[u64], count: &[u64]| {
         let mut bytes = vec![0; 4 * count.iter().product::<u64>() as usize];
@@ -185,10 +185,12 @@ fn dimensions_that_lead_nowhere_are_damage() {
         header[place + 4..place + 12].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     });
     // A reader gets a fault. A writer would lose the attributes.
-    let read = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+    let read =
+        registry().open_bytes(&Place::url("x.nc"), image.clone().into(), false, &Options::default()).unwrap();
     let faults = read.info().faults;
     assert!(faults.len() == 1 && faults[0].path == "/v", "{faults:?}");
-    let error = registry().open_bytes("x.nc", image.into(), true, &Options::default()).unwrap_err();
+    let error =
+        registry().open_bytes(&Place::url("x.nc"), image.into(), true, &Options::default()).unwrap_err();
     assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("/v"), "{error}");
 }
 
@@ -202,7 +204,8 @@ fn damaged_attributes_of_what_is_only_a_type_close_no_file_for_readers() {
         let version = header.windows(6).position(|found| found == b"which\0").unwrap() - 9;
         header[version] = 99;
     });
-    let ds = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+    let ds =
+        registry().open_bytes(&Place::url("x.nc"), image.clone().into(), false, &Options::default()).unwrap();
     let w = ds.inq_varid(ROOT, "w").unwrap();
     assert_eq!(all(&*ds, w), Values::Int(vec![2; 400]));
     assert_eq!(open(image).unwrap_err().kind(), ErrorKind::Perm);
@@ -276,7 +279,7 @@ fn attributes_that_are_not_shown_are_not_lost() {
         open(image.clone()).unwrap();
         change(&mut image, from, |header| replace(header, from, to));
         // A reader sees the rest.
-        registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+        registry().open_bytes(&Place::url("x.nc"), image.clone().into(), false, &Options::default()).unwrap();
         refused(image, ErrorKind::Perm, "it has content that netCDF cannot hold");
     }
 }

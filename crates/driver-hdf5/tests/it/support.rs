@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Registry};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Place, Registry};
 use nczarr_driver_hdf5::Hdf5Driver;
 use nczarr_model::{DimId, GroupId, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr_nc_table::NcDispatch as _;
@@ -18,11 +18,13 @@ pub fn registry() -> Arc<Registry> {
 /// Makes a dataset in memory.
 pub fn create(mode: &str) -> Arc<dyn Dataset> {
     let target = format!("x.nc#mode={mode}");
-    registry().create_in_memory(&target, Clobber::Refuse, false, &Options::default(), false).unwrap()
+    registry()
+        .create_in_memory(&Place::url(&target), Clobber::Refuse, false, &Options::default(), false)
+        .unwrap()
 }
 
 pub fn create_at(path: &Path) -> Result<Arc<dyn Dataset>> {
-    registry().create(&format!("{}#mode=nc4", path.display()), Clobber::Refuse, false, &Options::default())
+    registry().create(&Place::path(path).mode("nc4"), Clobber::Refuse, false, &Options::default())
 }
 
 pub fn dim(ds: &dyn Dataset, name: &str, len: u64) -> DimId {

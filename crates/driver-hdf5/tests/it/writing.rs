@@ -1,6 +1,6 @@
 //! New files, as their writer sees them.
 
-use nczarr_dispatch::Options;
+use nczarr_dispatch::{Options, Place};
 use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Values, fill};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -56,7 +56,9 @@ fn long_fill_values_of_many_strings_never_written_are_read() {
     ds.def_var_fill(texts, false, Some(&Values::String(vec![text.clone()]))).unwrap();
     enddef(&*ds);
     ds.close().unwrap();
-    let ds = registry().open_bytes("x.nc", ds.image().unwrap().into(), false, &Options::default()).unwrap();
+    let ds = registry()
+        .open_bytes(&Place::url("x.nc"), ds.image().unwrap().into(), false, &Options::default())
+        .unwrap();
     let Values::String(found) = all(&*ds, texts) else { panic!("no strings") };
     assert!(found.len() == 100_000 && found.iter().all(|found| *found == text));
 }
@@ -154,7 +156,7 @@ fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
     let ds = create_at(&path).unwrap();
     ds.sync().unwrap();
     let again = registry().create(
-        &format!("{}#mode=nc4", path.display()),
+        &Place::path(&path).mode("nc4"),
         nczarr_dispatch::Clobber::Replace,
         false,
         &Options::default(),
@@ -207,7 +209,8 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
             others.map(|other| other.join().unwrap())
         });
         let image = ds.image().unwrap();
-        let again = registry().open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();
+        let again =
+            registry().open_bytes(&Place::url("x.nc"), image.into(), false, &Options::default()).unwrap();
         for (id, last) in [v, w].into_iter().zip(last) {
             let expected = if last == 0 { fill::INT } else { last };
             assert_eq!(all(&*again, id), Values::Int(vec![expected; 64]));
@@ -219,7 +222,7 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
 fn who_reads_a_file_keeps_those_out_who_would_write_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.nc");
-    let open = |writable| registry().open(path.to_str().unwrap(), writable, &Options::default());
+    let open = |writable| registry().open(&Place::url(path.to_str().unwrap()), writable, &Options::default());
     let ds = create_at(&path).unwrap();
     ds.sync().unwrap();
     assert_eq!(kind(open(false)), ErrorKind::Access);
@@ -233,7 +236,12 @@ fn who_reads_a_file_keeps_those_out_who_would_write_it() {
     let writer = open(true).unwrap();
     assert_eq!(kind(open(false)), ErrorKind::Access);
     assert_eq!(
-        kind(registry().open_in_memory(path.to_str().unwrap(), false, &Options::default(), false)),
+        kind(registry().open_in_memory(
+            &Place::url(path.to_str().unwrap()),
+            false,
+            &Options::default(),
+            false
+        )),
         ErrorKind::Access
     );
     writer.close().unwrap();

@@ -63,7 +63,8 @@ fn is_determined(loaded: &DatasetBuilder, naming: DimNaming) -> bool {
 /// Returns the variable's name for a store that is a single array: the store's name without its last
 /// extension.
 fn store_name(target: &Target) -> String {
-    let path = target.path.trim_end_matches('/');
+    let path = target.path_text();
+    let path = path.trim_end_matches('/');
     let name = path.rsplit('/').next().unwrap_or("");
     let stem = match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,

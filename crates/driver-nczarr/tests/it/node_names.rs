@@ -1,6 +1,6 @@
 //! Names that Zarr V3 nodes cannot have. The driver stores them under other names, with the true name beside.
 
-use nczarr_dispatch::{Dataset, Options};
+use nczarr_dispatch::{Dataset, Options, Place};
 use nczarr_model::{ErrorKind, GroupId, NcType};
 use nczarr_nc_table::NcDispatch;
 use serde_json::json;
@@ -332,7 +332,9 @@ fn a_name_too_long_for_a_directory_is_refused_at_once() {
     for format in [",v3", ""] {
         let dir = tempfile::tempdir().unwrap();
         let path = format!("file://{}/d.zarr#mode=nczarr,file{format}", dir.path().to_str().unwrap());
-        let d = registry.create(&path, nczarr_dispatch::Clobber::Refuse, false, &Options::default()).unwrap();
+        let d = registry
+            .create(&Place::url(&path), nczarr_dispatch::Clobber::Refuse, false, &Options::default())
+            .unwrap();
         let name = |begin: &str, len: usize| begin.to_owned() + &"x".repeat(len - begin.len());
         let most = if format == ",v3" { 255 - "_nczarr.".len() } else { 255 };
         for refused in [name("__", most + 1), name("_y", 256)] {
@@ -346,7 +348,7 @@ fn a_name_too_long_for_a_directory_is_refused_at_once() {
         }
         assert_eq!(d.rename_var(var(&*d, &plain), &name("_z", 256)).unwrap_err().kind(), ErrorKind::MaxName);
         d.close().unwrap();
-        let d = registry.open(&path, false, &Options::default()).unwrap();
+        let d = registry.open(&Place::url(&path), false, &Options::default()).unwrap();
         assert_eq!(get(&*d, var(&*d, &escaped)), [escaped.len() as f64]);
         assert_eq!(get(&*d, var(&*d, &plain)), [255.0]);
     }

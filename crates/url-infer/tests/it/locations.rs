@@ -48,7 +48,10 @@ fn places() {
         ("file://x", Scheme::File, None, "x"),
         ("file://C:/x", Scheme::File, None, "C:/x"),
         ("file:C:/x", Scheme::File, None, "C:/x"),
-        ("file:///u%20b", Scheme::File, None, "/u%20b"),
+        ("file:///u%20b", Scheme::File, None, "/u b"),
+        ("file:///100%", Scheme::File, None, "/100%"),
+        ("file:///a%2", Scheme::File, None, "/a%2"),
+        ("file:///a%zz%23b#zarr", Scheme::File, None, "/a%zz#b"),
         ("file:///a b?c", Scheme::File, None, "/a b?c"),
         ("file:///me@x:y", Scheme::File, None, "/me@x:y"),
         ("file:///a/#zarr", Scheme::File, None, "/a/"),
@@ -72,7 +75,7 @@ fn places() {
     ] {
         let target = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(
-            (&target.scheme, target.host.as_deref(), target.path.as_str()),
+            (&target.scheme, target.host.as_deref(), &*target.path_text()),
             (&scheme, host, path),
             "{text}: {target:?}"
         );
@@ -82,7 +85,9 @@ fn places() {
 #[test]
 fn user_info_and_query() {
     let parts = |text: &str| {
-        let Target { user_info, host, query, path, .. } = parse(text).unwrap();
+        let target = parse(text).unwrap();
+        let path = target.path_text().into_owned();
+        let Target { user_info, host, query, .. } = target;
         [user_info, host, query, Some(path)].map(Option::unwrap_or_default).join("|")
     };
     for (text, expected) in [
@@ -104,6 +109,7 @@ fn refusals() {
         ("", ErrorKind::Url, "empty"),
         ("a\0b", ErrorKind::Inval, "NUL"),
         ("file://", ErrorKind::Url, "no path"),
+        ("file:///a%00b", ErrorKind::Inval, "NUL byte"),
         ("file:///#zarr&=1", ErrorKind::Url, "without a key"),
         ("https://", ErrorKind::Url, "no host"),
         ("https:///a", ErrorKind::Url, "no host"),

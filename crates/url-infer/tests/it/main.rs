@@ -3,4 +3,5 @@
 mod create;
 mod fragments;
 mod locations;
+mod places;
 mod properties;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr::{ErrorKind, Result};
+use nczarr::{ErrorKind, Place, Result};
 use nczarr_s3_server::{Config as Kind, Fault, Op, Rule, Server};
 
 const ROWS: u64 = 100;
@@ -17,7 +17,7 @@ fn values() -> Vec<i32> {
 
 /// Makes a dataset.
 fn make(url: &str) -> Result<()> {
-    let file = nczarr::create(url)?;
+    let file = nczarr::create(Place::url(url))?;
     file.add_dimension("y", ROWS)?;
     file.add_dimension("x", 40)?;
     file.put_attribute("title", "far away")?;
@@ -110,7 +110,7 @@ fn hdf4_files_are_read_by_ranges() {
     upload(&server, &corpus.join("codings.hdf"), "x.hdf");
     let local = nczarr::open(corpus.join("codings.hdf").to_str().unwrap()).unwrap();
     for asked in ["#mode=bytes", "#mode=hdf4,bytes"] {
-        let file = nczarr::open(&format!("{}/web/x.hdf{asked}", server.url())).unwrap();
+        let file = nczarr::open(format!("{}/web/x.hdf{asked}", server.url())).unwrap();
         for (id, var) in local.model().vars() {
             let read = |file: &nczarr::File| file.variable_by_id(id).unwrap().get_values::<f64>(..).unwrap();
             assert_eq!(read(&file), read(&local), "{}", var.name);
@@ -134,7 +134,7 @@ fn few_requests_open_and_read() {
         make(&format!("{}{made}", place(name))).unwrap();
         upload(&server, Path::new(&place(name)), name);
         server.clear_log();
-        let file = nczarr::open(&format!("{}/web/{name}{asked}", server.url())).unwrap();
+        let file = nczarr::open(format!("{}/web/{name}{asked}", server.url())).unwrap();
         assert!(server.counts().total() <= open, "{name}: {:?}", server.counts());
         server.clear_log();
         assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values());
@@ -159,7 +159,7 @@ fn what_is_missing_is_told() {
         ("text#mode=zip", ErrorKind::NotNc),
         ("text#mode=bytes,cdf1", ErrorKind::NotNc),
     ] {
-        let error = nczarr::open(&format!("{}/web/{path}", server.url())).expect_err("an error");
+        let error = nczarr::open(format!("{}/web/{path}", server.url())).expect_err("an error");
         assert_eq!(error.kind(), kind, "{path}: {error}");
         assert!(error.to_string().contains(path.split('#').next().unwrap()), "{path}: {error}");
     }
@@ -170,12 +170,12 @@ fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.nc").display().to_string();
     let server = Server::start(Kind::default().web("web"));
-    let file = nczarr::create(&format!("{path}#mode=cdf5")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=cdf5"))).unwrap();
     file.add_dimension("x", 3_000_000).unwrap();
     file.add_variable::<i32>("v", &["x"]).unwrap().put(&vec![7; 3_000_000], ..).unwrap();
     file.close().unwrap();
     upload(&server, Path::new(&path), "c.nc");
-    let file = nczarr::open(&format!("{}/web/c.nc#mode=bytes", server.url())).unwrap();
+    let file = nczarr::open(format!("{}/web/c.nc#mode=bytes", server.url())).unwrap();
     server.fault(Rule::new(Fault::Replaced).after(2).times(1));
     let error = file.variable("v").unwrap().get_values::<i32>(..).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
@@ -218,7 +218,7 @@ fn files_open_without_a_mode() {
     make(&format!("{}#mode=nczarr,v3,file", place("n3.zarr"))).unwrap();
     upload(&server, Path::new(&place("n3.zarr")), "n3.zarr");
     server.clear_log();
-    nczarr::open(&format!("{}/web/n3.zarr", server.url())).unwrap().close().unwrap();
+    nczarr::open(format!("{}/web/n3.zarr", server.url())).unwrap().close().unwrap();
     assert_eq!(server.log().iter().filter(|entry| entry.key == "n3.zarr").count(), 0, "{:?}", server.log());
 }
 
@@ -234,7 +234,7 @@ fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
         ("none.nc#mode=bytes", &["none.nc"]),
     ] {
         server.clear_log();
-        let error = nczarr::open(&format!("{}/web/{path}", server.url())).expect_err("an error");
+        let error = nczarr::open(format!("{}/web/{path}", server.url())).expect_err("an error");
         let text = error.to_string();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{text}");
         assert!(text.contains("no dataset found"), "{text}");
@@ -274,7 +274,7 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
         ("bucket/x.zarr#mode=zarr,v3,s3", 3),
     ] {
         asked.store(0, Ordering::Release);
-        let error = nczarr::open(&format!("https://key:secret@{host}/{path}")).expect_err("an error");
+        let error = nczarr::open(format!("https://key:secret@{host}/{path}")).expect_err("an error");
         let text = format!("{error:#}");
         assert!(text.contains("the server speaks plain HTTP"), "{path}: {text}");
         assert!(!text.contains("times") && !text.contains("secret"), "{path}: {text}");
@@ -304,7 +304,7 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
             let path = folder.path().join(name).display().to_string();
             let file = nczarr::CreateOptions::new()
                 .clobber(true)
-                .create(&format!("{path}#mode={modes},file"))
+                .create(Place::url(format!("{path}#mode={modes},file")))
                 .unwrap();
             file.add_dimension("x", 3).unwrap();
             file.add_variable::<i32>("temperature", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
@@ -350,7 +350,7 @@ fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
         for (name, modes) in [("n2.zarr", "nczarr"), ("n3.zarr", "nczarr,v3")] {
             let path = folder.path().join(name).display().to_string();
             let options = nczarr::CreateOptions::new().clobber(true);
-            let file = options.create(&format!("{path}#mode={modes},file")).unwrap();
+            let file = options.create(Place::url(format!("{path}#mode={modes},file"))).unwrap();
             file.add_dimension("x", 3).unwrap();
             file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
             file.add_variable::<i32>("gone", &["x"]).unwrap();
@@ -359,7 +359,7 @@ fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
             for key in server.keys("web").iter().filter(|key| key.contains("/gone/")) {
                 server.remove("web", key);
             }
-            let file = nczarr::open(&format!("{}/web/{name}", server.url())).unwrap();
+            let file = nczarr::open(format!("{}/web/{name}", server.url())).unwrap();
             assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [1, 2, 3]);
             let gone = file.variable("gone").and_then(|gone| gone.get_values::<i32>(..)).unwrap_err();
             assert!(gone.to_string().contains("gone"), "{gone}");

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use nczarr::File;
+use nczarr::{File, Place};
 use nczarr_s3_server::{Config as Kind, Counts, Op, Server};
 
 fn server() -> Server {
@@ -13,7 +13,7 @@ fn server() -> Server {
 /// Opens a file of a server, with nothing cached.
 fn open(server: &Server, name: &str) -> File {
     server.clear_log();
-    nczarr::open(&format!("{}/web/{name}#mode=bytes", server.url())).unwrap()
+    nczarr::open(format!("{}/web/{name}#mode=bytes", server.url())).unwrap()
 }
 
 /// Counts the requests so far. All of them are GET.
@@ -26,7 +26,7 @@ fn asked(server: &Server) -> Counts {
 /// Writes a netCDF-4 file of `count` chunks of 100 bytes, one for each index of the first dimension.
 fn large(folder: &Path, count: u64) -> Vec<u8> {
     let path = folder.join(format!("{count}.nc")).display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=netcdf-4"))).unwrap();
     file.put_attribute("title", "a large one").unwrap();
     file.add_unlimited_dimension("t").unwrap();
     for (name, len) in [("y", 10), ("x", 10)] {
@@ -85,7 +85,7 @@ fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     for (deflate, kind) in [(false, "no filter"), (true, "deflate")] {
         let path = folder.path().join(format!("{deflate}.nc")).display().to_string();
-        let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+        let file = nczarr::create(Place::url(format!("{path}#mode=netcdf-4"))).unwrap();
         file.add_dimension("y", 1600).unwrap();
         file.add_dimension("x", 800).unwrap();
         let v = file.add_variable::<f32>("v", &["y", "x"]).unwrap();
@@ -209,7 +209,7 @@ fn records_are_read_without_those_of_others() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     for mode in ["cdf2", "cdf5"] {
         let path = folder.path().join(mode).display().to_string();
-        let file = nczarr::create(&format!("{path}#mode={mode}")).unwrap();
+        let file = nczarr::create(Place::url(format!("{path}#mode={mode}"))).unwrap();
         file.add_unlimited_dimension("time").unwrap();
         file.add_dimension("lat", 90).unwrap();
         file.add_dimension("lon", 120).unwrap();
@@ -241,7 +241,7 @@ fn records_are_read_without_those_of_others() {
 fn many_objects_are_opened_in_a_few_rounds() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     let path = folder.path().join("many.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=netcdf-4"))).unwrap();
     file.add_dimension("x", 4000).unwrap();
     for group in 0..12 {
         let group = file.add_group(&format!("g{group}")).unwrap();
@@ -321,7 +321,7 @@ fn of_hdf4_files_only_what_is_needed_is_read() {
 fn of_a_large_chunk_only_parts_are_read() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     let path = folder.path().join("chunk.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=netcdf-4"))).unwrap();
     for (name, len) in [("t", 4), ("y", 600), ("x", 600)] {
         file.add_dimension(name, len).unwrap();
     }

@@ -1,5 +1,6 @@
 //! One file, by ranges.
 
+use nczarr::Place;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -60,16 +61,16 @@ fn servers_without_ranges_are_read_whole() {
 fn servers_that_say_nothing_are_asked_once() {
     let path = tempfile::tempdir().unwrap();
     let path = path.path().join("x.nc").display().to_string();
-    let file = nczarr::create(&format!("{path}#mode=cdf5")).unwrap();
+    let file = nczarr::create(Place::url(format!("{path}#mode=cdf5"))).unwrap();
     file.put_attribute("title", "here").unwrap();
     file.close().unwrap();
     let small = std::fs::read(&path).unwrap();
     let server = Bare::start(vec![("/x.nc", small), ("/large.nc", vec![b'C'; (64 << 20) + 1])]);
     let url = |name: &str| format!("http://{}/{name}#mode=bytes", server.address);
-    let file = nczarr::open(&url("x.nc")).unwrap();
+    let file = nczarr::open(url("x.nc")).unwrap();
     assert!(file.attribute("title").is_some());
     assert_eq!(server.asked.load(Ordering::Relaxed), 1);
-    let error = nczarr::open(&url("large.nc")).unwrap_err();
+    let error = nczarr::open(url("large.nc")).unwrap_err();
     assert!(error.to_string().contains("ignores range requests"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 2);
     // Parts of objects are not cut from such responses.

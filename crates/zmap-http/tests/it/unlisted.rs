@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use nczarr::dispatch::FaultKind;
-use nczarr::{ErrorKind, File, ForbiddenKeys, OpenOptions, Result};
+use nczarr::{ErrorKind, File, ForbiddenKeys, OpenOptions, Place, Result};
 use nczarr_s3_server::{Config, Fault, Op, Rule, Server};
 
 const BUCKETS: [&str; 2] = ["web", "bucket"];
@@ -33,7 +33,7 @@ fn upload(server: &Server, path: &Path, key: &str) {
 fn make(server: &Server, name: &str, modes: &str) -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
-    let file = nczarr::create(&format!("{}#mode={modes},file", path.display()))?;
+    let file = nczarr::create(Place::url(format!("{}#mode={modes},file", path.display())))?;
     file.add_dimension("x", 40)?;
     file.put_attribute("title", "far away")?;
     file.add_variable::<i32>("v", &["x"])?.put(&(0..40).collect::<Vec<i32>>(), ..)?;
@@ -199,7 +199,7 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
             let separator = if url.contains('#') { '&' } else { '#' };
             for file in [
                 OpenOptions::new().forbidden(ForbiddenKeys::Absent).open(&url).unwrap(),
-                nczarr::open(&format!("{url}{separator}forbidden=absent")).unwrap(),
+                nczarr::open(format!("{url}{separator}forbidden=absent")).unwrap(),
             ] {
                 let values = all(&file).unwrap();
                 assert!(
@@ -249,7 +249,7 @@ fn a_dataset_is_not_written_where_absence_is_not_told() {
     let server = unlisted();
     make(&server, "n2.zarr", "nczarr").unwrap();
     let before = server.keys("bucket");
-    let error = nczarr::append(&url(&server, "bucket", "n2.zarr", "nczarr")).err().unwrap();
+    let error = nczarr::append(url(&server, "bucket", "n2.zarr", "nczarr")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Auth, "{error}");
     assert_eq!(server.keys("bucket"), before);
 }

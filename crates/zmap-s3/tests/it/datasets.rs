@@ -141,7 +141,7 @@ fn opening_asks_in_as_few_requests_as_it_can() {
     ] {
         if written != before {
             if !before.is_empty() {
-                nczarr::delete(&url(&server, "many", before)).unwrap();
+                nczarr::delete(url(&server, "many", before)).unwrap();
             }
             write_many(&url(&server, "many", written), MANY);
             before = written;
@@ -149,7 +149,7 @@ fn opening_asks_in_as_few_requests_as_it_can() {
         let documents =
             server.keys("bucket").iter().filter(|key| is_document(key) && key.contains("/g")).count() as u64;
         server.clear_log();
-        let file = nczarr::open(&url(&server, "many", opened)).unwrap();
+        let file = nczarr::open(url(&server, "many", opened)).unwrap();
         let counts = server.counts();
         check_many(&file, MANY);
         println!("{written} opened as {opened:?}: {} GET, {} LIST", counts.of(Op::Get), counts.of(Op::List));
@@ -167,7 +167,7 @@ fn many_chunks_are_not_listed() {
         let at = url(&server, "long", mode);
         write(&at, 40);
         server.clear_log();
-        let file = nczarr::open(&url(&server, "long", &mode.replace(",v3", ""))).unwrap();
+        let file = nczarr::open(url(&server, "long", &mode.replace(",v3", ""))).unwrap();
         assert_eq!(file.variables().len(), 1);
         let counts = server.counts();
         println!("{mode}: {} GET, {} LIST", counts.of(Op::Get), counts.of(Op::List));
@@ -187,7 +187,7 @@ fn without_the_right_to_list() {
         let at = url(&server, "shut", written);
         write(&at, 2);
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::List));
-        match nczarr::open(&url(&server, "shut", opened)) {
+        match nczarr::open(url(&server, "shut", opened)) {
             Ok(file) => assert!(works && file.variables().len() == 1, "{written}"),
             Err(error) => assert!(!works && error.to_string().contains("403"), "{written}: {error}"),
         }
@@ -256,7 +256,7 @@ fn one_variable_far_away() {
         let all = nczarr::open(&at).unwrap();
         for path in ["/g3/v3", "/g9/v29"] {
             server.clear_log();
-            let alone = nczarr::open_variable(&at.replace(",v3", ""), path).unwrap();
+            let alone = nczarr::open_variable(at.replace(",v3", ""), path).unwrap();
             let counts = server.counts();
             assert!(counts.total() <= requests + 4 && counts.of(Op::List) == 0, "{written}: {counts:?}");
             let whole = all.variable(path).unwrap();

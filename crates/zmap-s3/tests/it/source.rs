@@ -112,7 +112,7 @@ fn requests(path: &Path, name: &str, form: fn(&Server, &str) -> String, values: 
     assert_eq!(counts.of(Op::Get), counts.total(), "{name}: {counts:?}");
     let error = nczarr::OpenOptions::new().writable(true).open(&url).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm, "{name}: {error}");
-    let missing = nczarr::open(&url.replace("dir/", "none/")).unwrap_err();
+    let missing = nczarr::open(url.replace("dir/", "none/")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound, "{name}: {missing}");
     (opened, counts.total())
 }

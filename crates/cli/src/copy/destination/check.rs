@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::Registry;
+use nczarr::{Place, Registry};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::copy::resumable::NAME;
@@ -28,24 +28,24 @@ pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
     let path = Path::new(&target.path);
     if target.scheme.is_local() {
         nczarr_url_infer::infer_create(&target)?;
-        let io = |error| Error::io(target.path.clone(), error);
+        let io = |error| Error::io_at(&target.path, error);
         if !path.try_exists().map_err(io)? || is_empty_directory(path).map_err(io)? {
             return Ok(());
         }
     }
-    match registry.check_dataset(url) {
+    match registry.check_dataset(&Place::url(url)) {
         Err(_) if !target.scheme.is_local() => Ok(()),
         Err(_) if clobber && path.join(NAME).is_file() => Ok(()),
         Err(error) => {
             let what = format!(
                 "{}: the existing file or directory is not a dataset, and is not replaced",
-                target.path
+                target.path.display()
             );
             Err(ErrorKind::Exist.context(what).caused_by(error))
         }
         Ok(()) if clobber && target.scheme.is_local() && path.is_dir() => alone(path),
         Ok(()) if clobber => Ok(()),
-        Ok(()) => Err(ErrorKind::Exist.context(format!("{}: a dataset exists", target.path))),
+        Ok(()) => Err(ErrorKind::Exist.context(format!("{}: a dataset exists", target.path.display()))),
     }
 }
 

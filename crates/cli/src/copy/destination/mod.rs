@@ -15,7 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr::Registry;
+use crate::url_path::with_path;
+use nczarr::{Place, Registry};
 use nczarr_model::{Error, ErrorKind, Result};
 use tempfile::TempDir;
 
@@ -100,15 +101,17 @@ impl Destination {
     ///
     /// `NC_EURL` if the name is not possible there.
     pub fn inside(url: &str, folder: &Path) -> Result<Self> {
-        let path = nczarr_url_infer::parse(url)?.path;
-        let made = Path::new(&path).file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
+        let target = nczarr_url_infer::parse(url)?;
+        let path = target.path_text();
+        let made = target.path.file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
         let made =
             made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: the path has no file name")))?;
-        let url = url.replacen(&path, &made, 1);
-        if nczarr_url_infer::parse(&url)?.path == made {
-            Ok(Self { url, beside: None })
-        } else {
-            Err(ErrorKind::Url.context(format!("{path}: the name is not possible in a temporary directory")))
+        match with_path(url, &made)? {
+            Some(url) => Ok(Self { url, beside: None }),
+            None => {
+                Err(ErrorKind::Url
+                    .context(format!("{path}: the name is not possible in a temporary directory")))
+            }
         }
     }
 
@@ -126,9 +129,9 @@ impl Destination {
         if target.scheme.is_local() {
             nczarr_url_infer::infer_create(&target)?;
         }
-        let path = Path::new(&target.path);
+        let (path, shown) = (&*target.path, target.path.display());
         let Some(name) = path.file_name().filter(|_| target.scheme.is_local()) else { return directly };
-        let io = |error| Error::io(target.path.clone(), error);
+        let io = |error| Error::io_at(path, error);
         let (real, old) = match fs::canonicalize(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
             Err(error) => return Err(io(error)),
@@ -137,38 +140,32 @@ impl Destination {
             Ok(real) => {
                 // A partial copy in a formerly empty directory is not a dataset, and the draft handles it.
                 // With documents it is a finished one.
-                let is_half = || {
-                    real.join(NAME).is_file() && registry.check_dataset(&real.display().to_string()).is_err()
-                };
+                let is_half =
+                    || real.join(NAME).is_file() && registry.check_dataset(&Place::path(&real)).is_err();
                 if is_empty_directory(&real).map_err(io)? || is_half() {
                     return directly;
                 }
                 let found = fs::metadata(&real).map_err(io)?;
                 if !found.is_file() || found.len() > 0 {
-                    registry.check_dataset(&real.display().to_string()).map_err(|error| {
+                    registry.check_dataset(&Place::path(&real)).map_err(|error| {
                         let what = format!(
                             "{}: the existing file or directory is not a dataset, and is not replaced",
-                            target.path
+                            shown
                         );
                         ErrorKind::Exist.context(what).caused_by(error)
                     })?;
                 }
                 if found.is_dir() {
-                    check::alone(&real).map_err(|error| error.at(&target.path))?;
+                    check::alone(&real).map_err(|error| error.at(&shown))?;
                 }
-                let lock = if found.is_file() {
-                    Some(lock(&real).map_err(|error| error.at(&target.path))?)
-                } else {
-                    None
-                };
+                let lock =
+                    if found.is_file() { Some(lock(&real).map_err(|error| error.at(&shown))?) } else { None };
                 (real, Some((found.permissions(), lock)))
             }
         };
         let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let begun = match half {
-            LeftoverPolicy::Resume => {
-                leftover::begun(parent, name).map_err(|error| error.at(&target.path))?
-            }
+            LeftoverPolicy::Resume => leftover::begun(parent, name).map_err(|error| error.at(&shown))?,
             _ => None,
         };
         if half == LeftoverPolicy::Refuse
@@ -176,7 +173,7 @@ impl Destination {
         {
             let what = format!(
                 "{}: an unfinished copy is in {}; use --resume to continue it, --clobber to start over",
-                target.path,
+                shown,
                 kept.display()
             );
             return Err(ErrorKind::Exist.context(what));
@@ -185,8 +182,7 @@ impl Destination {
             && let Some((path, process)) = leftover::under_way(parent, name)
         {
             let by = process.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
-            let what =
-                format!("{}: a copy to this target is running in {}, by {by}", target.path, path.display());
+            let what = format!("{}: a copy to this target is running in {}, by {by}", shown, path.display());
             return Err(ErrorKind::Access.context(what));
         }
         let (mut folder, held) = loop {
@@ -201,11 +197,11 @@ impl Destination {
         };
         let made = folder.path().join(name);
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
-        let url = url.replacen(&target.path, text, 1);
-        if nczarr_url_infer::parse(&url)?.path != text {
-            return Err(ErrorKind::Url
-                .context(format!("{}: the name is not possible in a directory beside it", target.path)));
-        }
+        let Some(url) = with_path(url, text)? else {
+            return Err(
+                ErrorKind::Url.context(format!("{shown}: the name is not possible in a directory beside it"))
+            );
+        };
         if let Some((begun, _held)) = &begun {
             fs::rename(begun.join(name), &made).map_err(io)?;
             // From here on only explicit code removes it.
@@ -305,7 +301,7 @@ impl Destination {
                 }
                 drop(beside.folder.close());
             }
-            None => drop(nczarr::delete(&self.url)),
+            None => drop(nczarr::delete(Place::url(&self.url))),
         }
     }
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nczarr::dispatch::Dataset;
-use nczarr::{CreateOptions, File, OpenOptions, Registry};
+use nczarr::{CreateOptions, File, OpenOptions, Place, Registry};
 use nczarr_model::Result;
 
 use document_hold::DocumentHold;
@@ -107,7 +107,7 @@ impl CopyDraft {
                     &CopyFingerprint { layout: String::new(), ..fingerprint.clone() },
                     &owner,
                 );
-                let map = if clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
+                let map = if clobber && folder.is_none() && registry.check_dataset(&Place::url(url)).is_ok() {
                     store::replaced_map(source, url, &options, &none)?
                 } else {
                     store::new_map(url, &options, clobber, folder.as_deref(), &none)?
@@ -144,7 +144,7 @@ impl CopyDraft {
     ///
     /// Like [`CreateOptions::create`].
     pub fn create(&self) -> Result<File> {
-        self.options.create(&self.url)
+        self.options.create(Place::url(&self.url))
     }
 
     /// Opens the dataset in its finished form.
@@ -154,8 +154,8 @@ impl CopyDraft {
     /// Like [`OpenOptions::open`].
     pub fn open(&self) -> Result<File> {
         match &self.kept {
-            Some(kept) => OpenOptions::new().map(kept.hold.clone()).open(&self.url),
-            None => nczarr::open(&self.url),
+            Some(kept) => OpenOptions::new().map(kept.hold.clone()).open(Place::url(&self.url)),
+            None => nczarr::open(Place::url(&self.url)),
         }
     }
 
@@ -165,7 +165,7 @@ impl CopyDraft {
     ///
     /// Like [`CreateOptions::create_map`].
     pub fn passing(url: &str, options: CreateOptions, folder: &Path) -> Result<Self> {
-        let map = options.create_map(&format!("{}#mode=nczarr,file", folder.display()))?;
+        let map = options.create_map(Place::path(folder).mode("nczarr").mode("file"))?;
         Ok(Self { url: url.to_owned(), options: options.map(map), kept: None })
     }
 
@@ -180,7 +180,7 @@ impl CopyDraft {
     ///
     /// Errors of the storage; `NC_EACCESS` if another process has taken the copy over.
     pub fn restart(&self, left: KnownLosses) -> Result<()> {
-        let Some(kept) = &self.kept else { return nczarr::delete(&self.url) };
+        let Some(kept) = &self.kept else { return nczarr::delete(Place::url(&self.url)) };
         kept.before.take();
         {
             let mut record = kept.record.borrow_mut();

@@ -3,8 +3,8 @@
 //! One bucket may have several names, such as an address and a configured endpoint. So the record of a copy
 //! is put into the target before any deletion, and looked up in the source.
 
-use nczarr::OpenOptions;
 use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
+use nczarr::{OpenOptions, Place};
 use nczarr_model::{ErrorKind, Result};
 
 use super::record::{CopyRecord, NAME};
@@ -17,7 +17,7 @@ use super::record::{CopyRecord, NAME};
 /// Errors of the storage.
 pub fn shows(source: &str, target: &dyn ZMap, record: &CopyRecord) -> Result<bool> {
     // A single object has no map; its URL was compared already.
-    let Ok(map) = OpenOptions::new().open_map(source) else { return Ok(false) };
+    let Ok(map) = OpenOptions::new().open_map(Place::url(source)) else { return Ok(false) };
     let mut bytes = Vec::new();
     let mut is_ours = |key: &Key| -> Result<bool> {
         let found = match map.read(key, ByteRange::ALL, &mut bytes) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nczarr::dispatch::Durability;
 use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
-use nczarr::{CreateOptions, OpenOptions};
+use nczarr::{CreateOptions, OpenOptions, Place};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::document_hold;
@@ -162,11 +162,11 @@ pub fn replaced_map(
 ) -> Result<Arc<dyn ZMap>> {
     let before = found(url)?.map(|(_, bytes)| bytes);
     refuse_running(before.as_deref().unwrap_or_default())?;
-    let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
+    let map = OpenOptions::new().writable(true).durability(durability()).open_map(Place::url(url))?;
     put(&*map, None, none, &|there| there == before.as_deref())?;
     let made = match source_check::shows(source, &*map, none) {
         Ok(true) => Err(overlap::overlap(crate::failure::place(source), crate::failure::place(url))),
-        Ok(false) => options.create_map(url),
+        Ok(false) => options.create_map(Place::url(url)),
         Err(error) => Err(error),
     };
     if made.is_err() {
@@ -199,7 +199,7 @@ pub fn new_map(
         // stored.
         put(&*map, folder, none, &|there| there == Some(&bytes))?;
     }
-    let error = match options.create_map(url) {
+    let error = match options.create_map(Place::url(url)) {
         Err(error) if matches!(error.kind(), ErrorKind::Exist | ErrorKind::Object) => error,
         made => return made,
     };
@@ -241,7 +241,7 @@ type StoredRecord = (Arc<dyn ZMap>, Vec<u8>);
 ///
 /// Errors of opening and reading it.
 pub fn found(url: &str) -> Result<Option<StoredRecord>> {
-    let map = match OpenOptions::new().writable(true).durability(durability()).open_map(url) {
+    let map = match OpenOptions::new().writable(true).durability(durability()).open_map(Place::url(url)) {
         Ok(map) => map,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotNc) => return Ok(None),
         Err(error) => return Err(error),

@@ -79,7 +79,7 @@ pub(crate) fn file(from: &HdfFile, name: &str) -> Result<Option<HdfFile>> {
         opened => opened.map_err(io)?.ok_or_else(|| not_beside(path.display()))?,
     };
     let at = |error: Error| error.at(path.display());
-    lock(&opened, &path.display().to_string())?;
+    lock(&opened, &path)?;
     let (found, _) = superblock::open(Arc::new(FileBytes::File(opened, path.clone()))).map_err(at)?;
     Ok(Some(found))
 }
