@@ -13,6 +13,7 @@ use crate::{AccessPattern, Row, Sample};
 pub struct Baseline {
     rounds: BTreeMap<String, Vec<f64>>,
     reference: Vec<f64>,
+    waits: Vec<f64>,
     data: Vec<Value>,
 }
 
@@ -40,7 +41,8 @@ impl Baseline {
             }
         }
         let reference = numbers(&value["reference_rounds"]).ok_or_else(|| invalid("a time is no number"))?;
-        Ok(Self { rounds, reference, data: DATA.map(|key| value[key].clone()).to_vec() })
+        let waits = numbers(&value["reference_waits"]).ok_or_else(|| invalid("a wait is no number"))?;
+        Ok(Self { rounds, reference, waits, data: DATA.map(|key| value[key].clone()).to_vec() })
     }
 
     /// Checks that the earlier run had the same data.
@@ -68,6 +70,11 @@ impl Baseline {
     /// Returns the times of the fixed computation.
     pub(crate) fn reference(&self) -> &[f64] {
         &self.reference
+    }
+
+    /// Returns the shares of waiting of the fixed computation.
+    pub(crate) fn waits(&self) -> &[f64] {
+        &self.waits
     }
 
     /// Returns the times of the rounds.

@@ -8,7 +8,7 @@ use nczarr::{Error, ErrorKind, OpenOptions, Place, Registry, Result, Variable};
 
 use crate::datasets::cell::RoundSettings;
 use crate::datasets::joined;
-use crate::datasets::reference::reference_time;
+use crate::datasets::reference::{Reference, reference};
 use crate::datasets::target::ExistingVariable;
 use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample, Summary};
 
@@ -151,9 +151,9 @@ impl Benchmark {
             .map_err(failed)?;
         let dir = scratch.as_ref().map_or(parent.as_path(), |dir| dir.path());
         let mut rounds = jobs.iter().map(|_| Vec::new()).collect::<Vec<_>>();
-        let mut reference = Vec::new();
+        let (mut times, mut waits) = (Vec::new(), Vec::new());
         for round in 0..self.rounds {
-            let mut times = Vec::new();
+            let mut references = Vec::new();
             for (job, rounds) in jobs.iter().zip(&mut rounds) {
                 let settings = RoundSettings {
                     registry: &registry,
@@ -165,12 +165,16 @@ impl Benchmark {
                 };
                 let results = job.cell.measure(&job.sample, &settings);
                 rounds.push(results.map_err(|error| error.at(&job.cell))?);
-                times.push(reference_time());
+                references.push(reference());
             }
-            reference.push(Summary::of(&times).p50);
+            let median = |figure: fn(&Reference) -> f64| {
+                Summary::of(&references.iter().map(figure).collect::<Vec<_>>()).p50
+            };
+            times.push(median(|reference| reference.seconds));
+            waits.push(median(|reference| reference.wait));
         }
         let rows = jobs.iter().zip(rounds).map(|(job, rounds)| Row::new(&job.cell, &job.sample, &rounds));
-        let report = BenchReport::new(&self.sample, reference, rows.collect());
+        let report = BenchReport::new(&self.sample, times, waits, rows.collect());
         scratch.map_or(Ok(()), tempfile::TempDir::close).map_err(failed)?;
         Ok(report)
     }

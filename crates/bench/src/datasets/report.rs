@@ -25,8 +25,13 @@ pub struct BenchReport {
     pub rounds: usize,
     /// The time of a fixed computation in each round, in seconds. It tells how busy the machine was.
     pub reference: Vec<f64>,
+    /// The share of this time in which the computation waited for a processor, in each round; 0 if the system
+    /// does not say.
+    pub waits: Vec<f64>,
     /// The ratio of medians above which the comparison with a baseline tells a difference.
     pub margin: Option<f64>,
+    /// Whether other programs used the processors, in this run or in that of the baseline.
+    pub(crate) is_busy: bool,
     /// The combinations, in the order of the axes.
     pub rows: Vec<Row>,
 }
@@ -118,7 +123,7 @@ impl Row {
 }
 
 impl BenchReport {
-    pub(crate) fn new(sample: &Sample, reference: Vec<f64>, rows: Vec<Row>) -> Self {
+    pub(crate) fn new(sample: &Sample, reference: Vec<f64>, waits: Vec<f64>, rows: Vec<Row>) -> Self {
         Self {
             about: sample.about(),
             data: sample.name.clone(),
@@ -128,6 +133,8 @@ impl BenchReport {
             boxed: sample.boxed(),
             rounds: reference.len(),
             reference,
+            waits,
+            is_busy: false,
             margin: None,
             rows,
         }
@@ -136,15 +143,20 @@ impl BenchReport {
     /// Compares each figure with the baseline's of the same combination ([`verdict`]). Other combinations
     /// have no verdict.
     ///
-    /// The margin depends on the speed of the machine in both runs ([`machine_margin`]).
+    /// The margin depends on the speed of the machine in both runs ([`machine_margin`]). If the fixed
+    /// computation waited for a processor in one of them, the verdict is [`Verdict::CannotTell`].
     pub fn compare(&mut self, baseline: &Baseline) {
         let margin = machine_margin(baseline.reference(), &self.reference);
         self.margin = Some(margin);
+        self.is_busy = is_busy(&self.waits) || is_busy(baseline.waits());
+        let judge = |before: &[f64], now: &[f64]| {
+            if self.is_busy { Verdict::CannotTell } else { verdict(before, now, margin) }
+        };
         for row in &mut self.rows {
             let key = Baseline::key(row);
             for measured in &mut row.measured {
                 let before = baseline.rounds(&key, measured.pattern);
-                measured.verdict = before.map(|before| verdict(before, &measured.rounds, margin));
+                measured.verdict = before.map(|before| judge(before, &measured.rounds));
             }
         }
     }
@@ -168,6 +180,9 @@ impl BenchReport {
     /// Returns a sentence about the margin, if there is a comparison.
     pub(crate) fn margin_note(&self) -> Option<String> {
         let percent = (self.margin? - 1.0) * 100.0;
+        if self.is_busy {
+            return Some("Other programs used the processors, so differences cannot be told.".to_owned());
+        }
         Some(format!("The speed of the machine allows to tell differences of more than {percent:.0} %."))
     }
 
@@ -189,6 +204,13 @@ impl BenchReport {
             self.rounds
         )
     }
+}
+
+/// The share of waiting above which a run is not compared.
+const MOST_WAIT: f64 = 0.05;
+
+fn is_busy(waits: &[f64]) -> bool {
+    Summary::of(waits).p50 > MOST_WAIT
 }
 
 /// Returns the name of a number of threads.

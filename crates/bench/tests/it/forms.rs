@@ -25,12 +25,38 @@ fn saved(report: &BenchReport, rounds: &[f64]) -> String {
         }
     }
     value["reference_rounds"] = json!(report.reference);
+    value["reference_waits"] = json!([0.0]);
     value.to_string()
+}
+
+fn on_a_quiet_machine() -> BenchReport {
+    let mut report = small().rounds(5).targets(["mem"]).run().unwrap();
+    assert!(report.waits.len() == 5 && report.waits.iter().all(|wait| (0.0..=1.0).contains(wait)));
+    report.waits.fill(0.0);
+    report
+}
+
+#[test]
+fn runs_on_a_busy_machine_cannot_be_told_apart() {
+    let mut report = on_a_quiet_machine();
+    let value: Value = serde_json::from_str(&saved(&report, &[100.0, 101.0, 102.0, 103.0, 104.0])).unwrap();
+    for (waits_before, waits_now) in [([0.3; 5], [0.0; 5]), ([0.0; 5], [0.3; 5])] {
+        let mut before = value.clone();
+        before["reference_waits"] = json!(waits_before);
+        report.waits = waits_now.to_vec();
+        report.compare(&Baseline::parse(&before.to_string()).unwrap());
+        for measured in &report.rows[0].measured {
+            assert_eq!(measured.verdict, Some(Verdict::CannotTell), "{measured:?}");
+        }
+        for text in [report.table(), report.html()] {
+            assert!(text.contains("Other programs used the processors"), "{text}");
+        }
+    }
 }
 
 #[test]
 fn another_speed_of_the_machine_widens_the_margin() {
-    let mut report = small().rounds(5).targets(["mem"]).run().unwrap();
+    let mut report = on_a_quiet_machine();
     assert!(report.reference.len() == 5 && report.reference.iter().all(|time| *time > 0.0));
     let times = [100.0, 101.0, 102.0, 103.0, 104.0];
     let mut value: Value = serde_json::from_str(&saved(&report, &times)).unwrap();
@@ -44,7 +70,7 @@ fn another_speed_of_the_machine_widens_the_margin() {
 
 #[test]
 fn saved_results_are_a_baseline() {
-    let mut report = small().rounds(5).targets(["mem"]).run().unwrap();
+    let mut report = on_a_quiet_machine();
     assert!(!report.is_compared());
     for (rounds, want) in [
         (vec![100.0, 101.0, 102.0, 103.0, 104.0], Verdict::Faster),
