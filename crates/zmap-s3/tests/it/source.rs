@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nczarr::{ErrorKind, Result};
+use nczarr::{ErrorKind, Place, Result};
 use nczarr_storage::ByteRange;
 use nczarr_storage::source::{ByteSource as _, InitialRead};
 use nczarr_zmap_s3::S3Source;
@@ -88,7 +88,7 @@ fn one_object_by_every_kind_of_fault() {
 /// Makes a dataset of 128 chunks of 100 numbers at a path.
 fn make(at: &str) -> Result<Vec<i32>> {
     let values: Vec<i32> = (0..12_800).map(|at| at * at - 7).collect();
-    let file = nczarr::create(at)?;
+    let file = nczarr::create(Place::url(at))?;
     file.add_dimension("x", 12_800)?;
     let v = file.add_variable::<i32>("v", &["x"])?;
     if !at.contains("cdf") {
