@@ -22,11 +22,7 @@ impl Key {
     /// # Errors
     /// [`ErrorKind::Inval`] that names the path and the illegal segment.
     pub fn new(path: &str) -> Result<Self> {
-        if !path.is_empty() {
-            for segment in path.split('/') {
-                check_segment(segment).map_err(|error| error.at(format_args!("key {path:?}")))?;
-            }
-        }
+        check(path)?;
         Ok(Self(path.to_owned()))
     }
 
@@ -184,6 +180,26 @@ fn check_segment(segment: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// As [`Key::new`], without a copy.
+impl TryFrom<String> for Key {
+    type Error = nczarr_model::Error;
+
+    fn try_from(path: String) -> Result<Self> {
+        check(&path)?;
+        Ok(Self(path))
+    }
+}
+
+/// Checks that a path is a key.
+fn check(path: &str) -> Result<()> {
+    if !path.is_empty() {
+        for segment in path.split('/') {
+            check_segment(segment).map_err(|error| error.at(format_args!("key {path:?}")))?;
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for Key {

@@ -102,7 +102,7 @@ pub trait ZMapExt: ZMap {
     /// As [`ZMapExt::children`].
     fn keys(&self, prefix: &Key) -> Result<Vec<Key>> {
         match self.list(prefix, ListMode::Keys)? {
-            Some(keys) => keys.iter().map(|key| Key::new(key)).collect(),
+            Some(keys) => keys.into_iter().map(Key::try_from).collect(),
             None => batch::walk(self, prefix),
         }
     }
@@ -114,7 +114,7 @@ pub trait ZMapExt: ZMap {
     /// The storage's error.
     fn keys_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
         let keys = self.list(prefix, ListMode::KeysInOneRequest)?;
-        keys.map(|keys| keys.iter().map(|key| Key::new(key)).collect()).transpose()
+        keys.map(|keys| keys.into_iter().map(Key::try_from).collect()).transpose()
     }
 }
 
