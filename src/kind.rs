@@ -2,29 +2,7 @@
 
 use nczarr_dispatch::Place;
 use nczarr_model::{ErrorKind, Result};
-
-/// Words of `mode` that name a format or a version of Zarr.
-const FORMAT_WORDS: &[&str] = &[
-    "nczarr",
-    "zarr",
-    "v2",
-    "v3",
-    "classic",
-    "netcdf-3",
-    "64bitoffset",
-    "64bitdata",
-    "cdf1",
-    "cdf2",
-    "cdf5",
-    "netcdf-4",
-    "netcdf4",
-    "nc4",
-    "nc4-classic",
-    "enhanced",
-    "hdf5",
-    "hdf4",
-    "cdl",
-];
+use nczarr_url_infer::names_a_format;
 
 /// The format of a new dataset, for [`CreateOptions::kind`](crate::CreateOptions::kind).
 ///
@@ -76,10 +54,10 @@ impl Kind {
     /// The words of `mode` that mean this format or leave it open.
     fn accepted(self) -> &'static [&'static str] {
         match self {
-            Self::NcZarrV2 => &["nczarr", "v2"],
-            Self::NcZarrV3 => &["nczarr", "v3"],
-            Self::ZarrV2 => &["nczarr", "zarr", "v2"],
-            Self::ZarrV3 => &["nczarr", "zarr", "v3"],
+            Self::NcZarrV2 => &["nczarr", "noxarray", "v2"],
+            Self::NcZarrV3 => &["nczarr", "noxarray", "v3"],
+            Self::ZarrV2 => &["nczarr", "zarr", "xarray", "noxarray", "v2"],
+            Self::ZarrV3 => &["nczarr", "zarr", "xarray", "noxarray", "v3"],
             Self::NetCdf4 => &["netcdf-4", "netcdf4", "nc4", "enhanced", "hdf5"],
             Self::NetCdf4Classic => &["netcdf-4", "netcdf4", "nc4", "nc4-classic", "hdf5"],
             Self::Cdf1 => &["classic", "netcdf-3", "cdf1"],
@@ -94,9 +72,7 @@ impl Kind {
     /// `NC_EINVAL` if the place names another format.
     pub(crate) fn at(self, place: Place) -> Result<Place> {
         let target = place.target()?;
-        let is_other = |word: &&String| {
-            FORMAT_WORDS.contains(&word.as_str()) && !self.accepted().contains(&word.as_str())
-        };
+        let is_other = |word: &&String| names_a_format(word) && !self.accepted().contains(&word.as_str());
         if let Some(word) = target.modes.iter().find(is_other) {
             return Err(ErrorKind::Inval.context(format!(
                 "{target}: mode {word} is another format than the kind {self:?}; give one of them"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Scheme;
+use percent_encoding::percent_decode_str;
 
 use crate::failure;
 
@@ -122,29 +123,11 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
     }
     let is_encoded = matches!(target.scheme, Scheme::Http | Scheme::Https);
     let path = target.path_text().into_owned();
-    let segments = path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
+    let segments = path.split('/').map(|part| {
+        if is_encoded { percent_decode_str(part).decode_utf8_lossy().into_owned() } else { part.to_owned() }
+    });
     let segments = bucket.into_iter().chain(segments).filter(|part| !part.is_empty()).collect();
     Some((host, segments))
-}
-
-/// Decodes the `%` escapes of a path segment.
-fn decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
-        match tail.get(..2).filter(|_| *first == b'%').and_then(code) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -80,6 +80,11 @@ const NETCDF4: &str = "hdf5";
 /// The driver of netCDF files in a build without [`NETCDF4`].
 const CLASSIC: &str = "classic";
 
+/// Whether a value of `mode`, given in lower case, names a format or a version of Zarr.
+pub fn names_a_format(mode: &str) -> bool {
+    matches!(mode, "v2" | "v3") || DRIVERS.iter().any(|(word, _)| *word == mode)
+}
+
 const KNOWN: &str = ".zarr, / or no ending (a directory), .zip (an archive), .nc or .nc4 (a netCDF-4 file), .cdf (a classic file), .cdl (text)";
 
 fn find<'t>(target: &'t Target, table: &[(&str, &'static str)]) -> Option<(&'t str, &'static str)> {

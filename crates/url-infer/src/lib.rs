@@ -13,7 +13,7 @@ mod place;
 mod rules;
 mod target;
 
-pub use create::{CreatePlan, infer_create, names_a_file};
+pub use create::{CreatePlan, infer_create, names_a_file, names_a_format};
 pub use fragment::{is_known_mode, known_keys, known_modes};
 pub use parse::parse;
 pub use place::Place;

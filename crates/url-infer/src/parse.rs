@@ -77,8 +77,6 @@ fn check_nul(text: &[u8]) -> Result<()> {
 
 /// Applies the rules of scheme, fragment and modes.
 fn finish(mut target: Target, mut fragment: Fragment, modes: &[String]) -> Result<Target> {
-    // A percent-encoded one.
-    check_nul(target.path.as_os_str().as_encoded_bytes())?;
     fragment.modes.extend(modes.iter().map(|mode| mode.to_lowercase()));
     scheme_modes(&mut target, &mut fragment);
     target.steps.append(&mut fragment.steps);
@@ -204,7 +202,9 @@ fn file_path(rest: &str) -> Result<Cow<'_, Path>> {
     if path.is_empty() {
         return Err(ErrorKind::Url.context("the file: URL has no path"));
     }
-    path_of_bytes(percent_encoding::percent_decode_str(path).into())
+    let bytes: Cow<'_, [u8]> = percent_encoding::percent_decode_str(path).into();
+    check_nul(&bytes)?;
+    path_of_bytes(bytes)
 }
 
 #[cfg(unix)]
