@@ -4,7 +4,7 @@
 //! its URL: `cargo run --example s3 --features s3 -- s3://bucket/ocean.zarr`. Credentials come from the
 //! environment and the files of the AWS tools.
 
-use nczarr::{CreateOptions, Result};
+use nczarr::{Codec, CreateOptions, Result};
 use nczarr_s3_server::{Config, Server};
 
 fn main() -> Result<()> {
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     file.add_dimension("x", 256)?;
     let field = file.add_variable::<f32>("field", &["y", "x"])?;
     field.set_chunking(&[64, 64])?;
-    field.set_filter("zstd", &[3])?;
+    field.set_codecs([Codec::zstd(3)])?;
     field.put(&(0..256 * 256).map(|i| i as f32).collect::<Vec<_>>(), ..)?;
     file.close()?;
 

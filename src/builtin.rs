@@ -153,6 +153,12 @@ pub fn registry() -> Result<Arc<Registry>> {
     Registry::process_default_with(&TABLE)
 }
 
+/// Returns a registry that knows all plugins of the project and has no filters.
+#[cfg(test)]
+pub(crate) fn without_filters() -> Registry {
+    Registry::new().with_table(&PluginTable { filters: &[], elements: &[], ..TABLE })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

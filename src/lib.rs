@@ -40,6 +40,7 @@
 mod array;
 mod attribute;
 mod builtin;
+mod codecs;
 mod compound;
 mod dimension;
 mod extent;
@@ -69,6 +70,7 @@ pub mod wrap;
 pub use array::{Array, ArrayItem};
 pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
+pub use codecs::{Blosc, Codec, SzipCoding};
 pub use compound::{Compound, FieldValue};
 pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
@@ -83,8 +85,8 @@ pub use nczarr_dispatch::{
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{
-    self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab,
-    Values, VarFill,
+    self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Quantize,
+    Result, Slab, Values, VarFill,
 };
 pub use nczarr_nc_table as nc_table;
 pub use nczarr_runtime::{Buffer, DimVec, OutBuf};

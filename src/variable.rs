@@ -758,7 +758,7 @@ impl Variable {
     }
 
     /// A variable whose definition was rolled back behaves as an empty one.
-    fn ask<T: Default>(&self, ask: impl FnOnce(&Var) -> T) -> T {
+    pub(crate) fn ask<T: Default>(&self, ask: impl FnOnce(&Var) -> T) -> T {
         self.open.look(|model| model.var(self.id).map(ask).unwrap_or_default())
     }
 }

@@ -6,6 +6,7 @@ mod cast_codecs;
 mod classic;
 mod closed_datasets;
 mod codec_chains;
+mod codecs;
 mod compounds;
 mod concurrent_processes;
 mod consolidated;

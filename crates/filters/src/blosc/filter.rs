@@ -35,11 +35,11 @@ impl FilterClass for BloscClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Blosc::of_params(params)?))
+        Ok(Box::new(BloscFilter::of_params(params)?))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Blosc::of_json(codec, format)?))
+        Ok(Box::new(BloscFilter::of_json(codec, format)?))
     }
 }
 
@@ -54,7 +54,7 @@ enum ShuffleSetting {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Blosc {
+pub(super) struct BloscFilter {
     compressor: Compressor,
     /// Level, 0 to 9.
     level: u32,
@@ -67,7 +67,7 @@ pub(super) struct Blosc {
     chunk_bytes: u32,
 }
 
-impl Blosc {
+impl BloscFilter {
     fn of_params(params: &[u32]) -> Result<Self> {
         let wrong = |what: String| Err(ErrorKind::Inval.context(format!("blosc: {what}, found {params:?}")));
         let &[revision, _, typesize, size, ref rest @ ..] = params else {
@@ -157,7 +157,7 @@ impl Blosc {
     }
 }
 
-impl Filter for Blosc {
+impl Filter for BloscFilter {
     fn info(&self) -> &FilterInfo {
         &INFO
     }
