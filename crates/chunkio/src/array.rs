@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_codec::{ChunkInfo, ElementChunk, Filter, ItemKind, ItemType};
-use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len};
+use nczarr_dispatch::{CacheConfig, EncodedChunks, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{CheckedSlab, ErrorKind, NcString, NcType, Result, Slab, Values};
 
@@ -18,19 +18,22 @@ use crate::grid::ChunkGrid;
 use crate::kernel::Convert;
 use crate::plan::{FilterPlan, PlanSource};
 use crate::strings::{FixedText, TextElements, TextEncoding, fill_string};
-use crate::{ArraySpec, DimOrder, ElementLayout, ElementPiece, read, strings, write};
+use crate::{ArraySpec, DimOrder, ElementLayout, ElementPiece, ObjectForm, read, strings, write};
 
 /// One chunked array, for reads and writes from any number of threads.
 #[derive(Debug)]
 pub struct ChunkedArray {
-    kind: ArrayKind,
+    pub(crate) kind: ArrayKind,
+    /// The stored form of an element, and the order of elements, as specified.
+    pub(crate) element: ElementLayout,
+    pub(crate) order: DimOrder,
     cache: Mutex<CacheConfig>,
 }
 
 #[derive(Debug)]
 // One per array and never moved: a box would add an indirection to every access.
 #[allow(clippy::large_enum_variant)]
-enum ArrayKind {
+pub(crate) enum ArrayKind {
     Numbers(ArrayEngine<FixedSize>),
     Strings(ArrayEngine<TextElements>),
 }
@@ -55,8 +58,9 @@ impl ChunkedArray {
         let name = spec.name.clone();
         let cache =
             CacheConfig::default().bytes(spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes));
+        let (element, order) = (spec.element.clone(), spec.order.clone());
         let kind = ArrayKind::new(spec).map_err(|error| error.at(name))?;
-        Ok(Self { kind, cache: Mutex::new(cache) })
+        Ok(Self { kind, element, order, cache: Mutex::new(cache) })
     }
 
     /// Stores all changed chunks.
@@ -111,7 +115,13 @@ impl ChunkedArray {
             .context(format!("{name}: wrong size of memory (expected {expected} {unit}, found {found})"))
     }
 
-    fn check_bytes(&self, form: &FixedSize, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
+    pub(crate) fn check_bytes(
+        &self,
+        form: &FixedSize,
+        slab: &Slab<'_>,
+        ty: NcType,
+        found: usize,
+    ) -> Result<()> {
         let own = (ty == form.ty).then(|| form.item());
         let size = own
             .or(ty.size())
@@ -120,7 +130,7 @@ impl ChunkedArray {
         if expected != found { Err(self.wrong_memory(expected as u64, found, "bytes")) } else { Ok(()) }
     }
 
-    fn check_strings(&self, slab: &Slab<'_>, found: &[NcString]) -> Result<()> {
+    pub(crate) fn check_strings(&self, slab: &Slab<'_>, found: &[NcString]) -> Result<()> {
         if slab.len() != found.len() as u64 {
             return Err(self.wrong_memory(slab.len(), found.len(), "strings"));
         }
@@ -279,7 +289,7 @@ fn put_converted(
     write::put(engine, slab, own, &stored).and(unfit).and(range.map_err(at))
 }
 
-fn text_and_numbers(name: &str) -> nczarr_model::Error {
+pub(crate) fn text_and_numbers(name: &str) -> nczarr_model::Error {
     ErrorKind::Char.context(format!("{name}: text and numbers do not convert to each other"))
 }
 
@@ -380,6 +390,11 @@ impl VarData for ChunkedArray {
 
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         each_kind!(&self.kind, engine => engine.stored_chunks())
+    }
+
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        let form = each_kind!(&self.kind, engine => engine.store.object_form());
+        if form == ObjectForm::Derived { None } else { Some(self) }
     }
 
     fn is_fixed_text(&self) -> bool {

@@ -59,6 +59,14 @@ pub(crate) trait ElementKind: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Returns the expected size of a stored chunk, in bytes: a hint for the first read.
+    fn expected_size(&self) -> usize;
+
+    /// Returns the size of every stored chunk, if it is fixed.
+    fn stored_size(&self) -> Option<usize> {
+        None
+    }
+
     /// Decodes a chunk.
     fn decode(&self, stored: &[u8]) -> Result<Self::Data>;
 
@@ -185,7 +193,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     }
 
     /// Takes the claim on the object of a chunk.
-    fn claim(&self, index: &ChunkIndex) -> ChunkClaim<'_> {
+    pub(crate) fn claim(&self, index: &ChunkIndex) -> ChunkClaim<'_> {
         match &self.shards {
             None => self.claims.take(index),
             Some(shards) => self.claims.take(&shards.shard(index)),

@@ -133,6 +133,14 @@ impl ElementKind for FixedSize {
         self.is_plain().then_some(data)
     }
 
+    fn expected_size(&self) -> usize {
+        if self.plan.has_filters() { self.bytes() / 2 } else { self.bytes() }
+    }
+
+    fn stored_size(&self) -> Option<usize> {
+        (!self.plan.has_filters()).then(|| self.bytes())
+    }
+
     fn decode(&self, stored: &[u8]) -> Result<ChunkBuffer> {
         let wrong = |found| self.plan.wrong_size(found);
         with_scratch(|pair| {

@@ -14,6 +14,7 @@ mod claims;
 mod converted;
 mod default_shape;
 mod elements;
+mod encoded;
 mod engine;
 mod fast;
 mod fixed_size;
@@ -51,5 +52,6 @@ pub use quantize::{
     attribute as quantize_attribute, rounding,
 };
 pub use spec::{
-    ArrayDim, ArraySpec, ChunkStore, DimOrder, ElementLayout, ElementPiece, ShardIndexSpec, ShardSpec,
+    ArrayDim, ArraySpec, ChunkStore, DimOrder, ElementLayout, ElementPiece, ObjectForm, ShardIndexSpec,
+    ShardSpec,
 };

@@ -33,6 +33,10 @@ pub(crate) struct FilterPlan {
     pub(crate) limit: usize,
     /// The called filters in the order of encoding, each with the maximum size of its decoded bytes.
     filters: Vec<(Box<dyn Filter>, usize)>,
+    /// The filters before them, which the layout replaces.
+    folded: Vec<Box<dyn Filter>>,
+    /// Whether the first called filter is the conversion between stored elements and memory.
+    has_stage: bool,
 }
 
 /// The input of [`FilterPlan::new`].
@@ -85,6 +89,7 @@ impl FilterPlan {
             swap: source.big_endian != cfg!(target_endian = "big"),
         };
         let mut called: Vec<(Box<dyn Filter>, usize)> = Vec::new();
+        let mut folded = Vec::new();
         let mut bound = source.bytes;
         if let Some(stage) = &source.stage {
             layout.swap = false;
@@ -110,6 +115,7 @@ impl FilterPlan {
                 shape = reshaped.into_iter().collect();
             }
             if source.number && called.is_empty() && fold(&mut layout, filter.stage()) {
+                folded.push(filter);
                 continue;
             }
             let room = match (bound, called.is_empty()) {
@@ -122,7 +128,8 @@ impl FilterPlan {
             called.push((filter, room));
         }
         let limit = bound.map_or(source.most, |bytes| bytes.saturating_mul(2)).saturating_add(SLACK);
-        Ok(Self { layout, bytes: source.bytes, half: source.half, limit, filters: called })
+        let has_stage = source.stage.is_some();
+        Ok(Self { layout, bytes: source.bytes, half: source.half, limit, filters: called, folded, has_stage })
     }
 
     /// Whether the stored bytes equal the bytes in memory.
@@ -138,6 +145,12 @@ impl FilterPlan {
     /// Whether filters are called.
     pub(crate) fn has_filters(&self) -> bool {
         !self.filters.is_empty()
+    }
+
+    /// Returns all filters of the array in the order of encoding.
+    pub(crate) fn all_filters(&self) -> impl Iterator<Item = &dyn Filter> {
+        let called = self.filters.iter().skip(usize::from(self.has_stage)).map(|(filter, _)| &**filter);
+        self.folded.iter().map(|filter| &**filter).chain(called)
     }
 
     /// Returns the filter that decodes ranges: the only called one, if ranges of bytes are ranges of

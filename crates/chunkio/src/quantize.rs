@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
+use nczarr_dispatch::{CacheConfig, EncodedChunks, Linear, MemMut, MemRef, StoredChunks, VarData};
 use nczarr_model::{Att, CheckedSlab, ErrorKind, NcType, Quantize, Result, Scalar, Values, convert};
 
 /// Builds a quantization from its number of digits or bits.
@@ -95,6 +95,11 @@ impl VarData for QuantizedArray {
 
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         self.array.stored_chunks()
+    }
+
+    /// Encoded chunks are stored as they are, without rounding.
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        self.array.encoded_chunks()
     }
 
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {

@@ -178,6 +178,19 @@ pub struct ShardIndexSpec {
     pub at_start: bool,
 }
 
+/// The content of the objects of a [`ChunkStore`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ObjectForm {
+    /// An encoded chunk.
+    #[default]
+    Encoded,
+    /// HDF5's filter mask in four little-endian bytes, then an encoded chunk.
+    Masked,
+    /// Elements from elsewhere: nothing is stored as a chunk.
+    Derived,
+}
+
 /// The location of the chunks of an array.
 pub trait ChunkStore: Send + Sync + fmt::Debug {
     /// Returns the map that holds them.
@@ -186,6 +199,11 @@ pub trait ChunkStore: Send + Sync + fmt::Debug {
     /// Sets `key` to the object of a chunk, or of a shard if there are shards. It is called per chunk, and
     /// must not allocate once `key` is large enough.
     fn locate(&self, index: &[u64], key: &mut Key);
+
+    /// Returns the content of the objects.
+    fn object_form(&self) -> ObjectForm {
+        ObjectForm::Encoded
+    }
 
     /// Calls `each` with the `rank` indices of every stored chunk, or shard if there are shards. `false`: the
     /// store has no listing, and `each` was not called.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result};
 
-use crate::{CacheConfig, Linear, MemMut, MemRef, StoredChunks};
+use crate::{CacheConfig, EncodedChunks, Linear, MemMut, MemRef, StoredChunks};
 
 /// The data of one variable.
 ///
@@ -106,6 +106,12 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// Those of the storage.
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         Ok(None)
+    }
+
+    /// Returns the access to stored chunks as bytes. `None`: the variable has no stored chunks, or their
+    /// shapes differ.
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        None
     }
 
     /// Whether text has a fixed number of bytes, so that an empty text and a missing one are the same: it

@@ -104,7 +104,7 @@ impl WriteFence {
     ///
     /// # Errors
     /// `NC_EBADID` after closing; `NC_ELATEDEF` after a change of layout; otherwise the error of `put`.
-    pub fn write(&self, put: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub fn write<T>(&self, put: impl FnOnce() -> Result<T>) -> Result<T> {
         // A late write does not wait.
         self.closing.check()?;
         let writing = self.gate.lock_shared();

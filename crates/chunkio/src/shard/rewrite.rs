@@ -26,6 +26,11 @@ pub(crate) trait ChunkEdits: Sync {
     /// Returns the chunk's numbers in its shards, outermost first. Edits are sorted by them.
     fn numbers(&self, edit: usize) -> &DimVec<usize>;
 
+    /// Whether the chunk is removed.
+    fn removes(&self, _edit: usize) -> bool {
+        false
+    }
+
     /// Encodes the chunk, into `new` or elsewhere. `old`: its old stored bytes.
     fn make(&self, edit: usize, old: Option<&[u8]>, new: &mut Vec<u8>) -> Result<Payload<'_>>;
 }
@@ -159,6 +164,9 @@ impl ShardRewrite<'_> {
         let (next, failure) = (AtomicUsize::new(0), Mutex::new(None::<Error>));
         let make = |group: &Range<usize>, chunk: &mut Vec<u8>| -> Result<()> {
             let at = number(group.start);
+            if !inner && self.edits.removes(group.start) {
+                return Ok(());
+            }
             chunk.clear();
             let payload = if inner {
                 self.shard(depth + 1, group.clone(), was(at)?, chunk)?;

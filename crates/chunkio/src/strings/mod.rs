@@ -68,7 +68,7 @@ pub(crate) fn fill_string(fill: Option<&Values>) -> Result<NcString> {
 
 impl TextChunk {
     /// Copies a part to memory.
-    fn load(&self, part: &ChunkPart, out: &mut [NcString]) -> Result<()> {
+    pub(crate) fn load(&self, part: &ChunkPart, out: &mut [NcString]) -> Result<()> {
         let mut result = Ok(());
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| match self {
             Self::List(list) => out[to].clone_from(&list[from]),
@@ -168,6 +168,17 @@ impl ElementKind for TextElements {
     fn as_stored<'d>(&self, data: &'d TextChunk) -> Option<&'d [u8]> {
         match data {
             TextChunk::Cells(_, bytes) if !self.plan.has_filters() => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn expected_size(&self) -> usize {
+        self.plan.bytes.unwrap_or(self.elems).min(self.plan.limit)
+    }
+
+    fn stored_size(&self) -> Option<usize> {
+        match self.text {
+            TextEncoding::Fixed(cell) if !self.plan.has_filters() => Some(cell.size() * self.elems),
             _ => None,
         }
     }

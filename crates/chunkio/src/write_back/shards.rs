@@ -73,7 +73,9 @@ impl<F: ElementKind> ArrayEngine<F> {
         let mut key = Key::root();
         self.store.locate(shard, &mut key);
         let list = ShardEdits { engine: self, edits };
-        let result = self.store_shard(shards, shard, &key, &list, threads);
+        let all = list.edits.iter().all(|edit| edit.snapshot.ready);
+        let whole = all && self.chunks_of(shards, shard) == Some(list.edits.len() as u64);
+        let result = self.store_shard(shards, &key, &list, whole, threads);
         let arrived = result.is_ok();
         for ShardEdit { snapshot, merged, landing, .. } in list.edits {
             // Dropped first, so that a later change needs no copy.
@@ -85,19 +87,19 @@ impl<F: ElementKind> ArrayEngine<F> {
         result.map_err(|error| error.at(format_args!("{}: shard {key}", self.name)))
     }
 
-    fn store_shard(
+    /// Stores a shard with changed chunks. `whole`: these are all its chunks, so it is not read.
+    pub(crate) fn store_shard(
         &self,
         shards: &Shards,
-        shard: &ChunkIndex,
         key: &Key,
-        list: &ShardEdits<'_, F>,
+        edits: &dyn ChunkEdits,
+        whole: bool,
         threads: usize,
     ) -> Result<()> {
         let map = self.store.map();
         let limit = shards.levels.first().map_or(0, |level| level.limit);
-        let shard_of = ShardRewrite { levels: &shards.levels, edits: list, threads };
-        let all = list.edits.iter().all(|edit| edit.snapshot.ready);
-        if all && self.chunks_of(shards, shard) == Some(list.edits.len() as u64) {
+        let shard_of = ShardRewrite { levels: &shards.levels, edits, threads };
+        if whole {
             let mut new = Vec::new();
             shard_of.whole(None, &mut new)?;
             return map.write(key, &new);
@@ -119,7 +121,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     }
 
     /// Returns the maximum number of chunks in a shard; `None` on overflow.
-    fn chunks_of(&self, shards: &Shards, shard: &ChunkIndex) -> Option<u64> {
+    pub(crate) fn chunks_of(&self, shards: &Shards, shard: &ChunkIndex) -> Option<u64> {
         let mut chunks = 1u64;
         for (dim, (at, count)) in shard.iter().zip(&shards.counts).enumerate() {
             let first = at.checked_mul(*count)?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::{ByteStore as _, ChunkStore};
+use nczarr_chunkio::{ByteStore as _, ChunkStore, ObjectForm};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{
@@ -18,6 +18,7 @@ use super::cursor::UNDEFINED;
 use super::file::HdfFile;
 use super::file_bytes::FileBytes;
 use super::index::{ChunkTable, IndexedChunk, LazyChunkIndex};
+use super::messages::DataLayout;
 
 /// Limits of concurrent requests to a remote file.
 const AT_ONCE: InFlightLimits = InFlightLimits { requests: 64, bytes: 256 << 20 };
@@ -49,11 +50,15 @@ pub(crate) struct ChunkObjects {
     places: ChunkLookup,
     /// Whether each chunk begins with its filter mask ([`super::masked_pipeline`]).
     masked: bool,
+    /// Whether the dataset is chunked. One without data is shown in chunks that do not exist.
+    chunked: bool,
 }
 
 impl ChunkObjects {
-    pub(crate) fn new(file: Arc<HdfFile>, places: ChunkLookup, masked: bool) -> Self {
-        Self { file, places, masked }
+    /// Returns the chunks of a dataset with this layout.
+    pub(crate) fn new(file: Arc<HdfFile>, layout: &DataLayout, places: ChunkLookup, masked: bool) -> Self {
+        let chunked = matches!(layout, DataLayout::Chunked { .. });
+        Self { file, places, masked, chunked }
     }
 
     /// Parses the address, length and filter mask of a chunk from its key.
@@ -200,6 +205,14 @@ impl ChunkStore for ChunkObjects {
             Ok(None) => {}
             // The chunk must not count as absent, so its key leads to an address that cannot be read.
             Ok(Some(_)) | Err(_) => key.push_index(&[UNDEFINED, 1, 0], '+'),
+        }
+    }
+
+    fn object_form(&self) -> ObjectForm {
+        match (self.chunked, self.masked) {
+            (false, _) => ObjectForm::Derived,
+            (true, true) => ObjectForm::Masked,
+            (true, false) => ObjectForm::Encoded,
         }
     }
 

@@ -34,6 +34,7 @@ mod messages;
 mod open;
 mod padded;
 mod paths;
+mod raw_chunks;
 mod remote;
 mod shared_messages;
 mod short;

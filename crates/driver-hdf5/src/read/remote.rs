@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkedArray;
-use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData};
+use nczarr_dispatch::{
+    CacheConfig, ChunkEncoding, EncodedCheck, EncodedChunk, EncodedChunks, MemMut, StoredChunks, VarData,
+};
 use nczarr_model::convert::Linear;
 use nczarr_model::{CheckedSlab, NcType, Result};
 
@@ -78,6 +80,10 @@ impl VarData for RemoteArray {
         self.array().stored_chunks()
     }
 
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        self.plain.encoded_chunks().map(|_| self as _)
+    }
+
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         self.masked.iter().try_for_each(|masked| masked.set_chunk_cache(cache))?;
         self.plain.set_chunk_cache(cache)
@@ -89,5 +95,41 @@ impl VarData for RemoteArray {
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
         self.plain.chunk_shape()
+    }
+}
+
+impl EncodedChunks for RemoteArray {
+    fn encoding(&self) -> ChunkEncoding {
+        self.plain.encoding()
+    }
+
+    fn encoded_len(&self, chunk: &CheckedSlab<'_>) -> Result<Option<u64>> {
+        self.with(chunk)?.encoded_len(chunk)
+    }
+
+    fn read_encoded(&self, chunks: &[CheckedSlab<'_>]) -> Result<Vec<Option<EncodedChunk>>> {
+        for chunk in chunks {
+            self.with(chunk)?;
+        }
+        self.array().read_encoded(chunks)
+    }
+
+    fn decode(&self, chunk: &CheckedSlab<'_>, stored: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()> {
+        // Both arrays decode a chunk without a mask.
+        let array = self.masked.as_ref().filter(|_| stored.filter_mask != 0).unwrap_or(&self.plain);
+        array.decode(chunk, stored, out)
+    }
+
+    fn write_encoded(
+        &self,
+        chunks: &[CheckedSlab<'_>],
+        stored: &[EncodedChunk],
+        check: EncodedCheck,
+    ) -> Result<()> {
+        self.plain.write_encoded(chunks, stored, check)
+    }
+
+    fn erase(&self, chunk: &CheckedSlab<'_>) -> Result<bool> {
+        self.plain.erase(chunk)
     }
 }

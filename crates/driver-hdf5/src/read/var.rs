@@ -7,7 +7,9 @@ use nczarr_chunkio::{
     ElementPiece, FlatArray, FlatSpec,
 };
 use nczarr_codec::Filter;
-use nczarr_dispatch::{CacheConfig, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
+use nczarr_dispatch::{
+    CacheConfig, EncodedChunk, EncodedChunks, MemMut, Options, Registry, StoredChunks, VarData, byte_len,
+};
 use nczarr_model::{CheckedSlab, ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 use nczarr_runtime::Buffer;
 
@@ -21,6 +23,7 @@ use super::index::{ChunkTable, LazyChunkIndex};
 use super::masked_pipeline::MaskedPipeline;
 use super::messages::{ChunkIndexKind, DataLayout, Dataspace, FilterMessage};
 use super::padded::PaddedVar;
+use super::raw_chunks::{self, ReadsStored};
 use super::remote::RemoteArray;
 use super::short::ShortVar;
 use super::values::{self, ElementDecoder};
@@ -287,7 +290,7 @@ fn stored_chunks(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawAr
     if masked {
         filters = vec![Box::new(MaskedPipeline::new(filters))];
     }
-    let store = ChunkObjects::new(Arc::clone(file), ChunkLookup::All(table), masked);
+    let store = ChunkObjects::new(Arc::clone(file), &stored.layout, ChunkLookup::All(table), masked);
     chunked(with, array, chunk_shape, filters, Arc::new(store)).map(RawArray::Chunked)
 }
 
@@ -300,7 +303,8 @@ fn far(
     known: Arc<LazyChunkIndex>,
 ) -> Result<RemoteArray> {
     let store = |masked| {
-        Arc::new(ChunkObjects::new(Arc::clone(&with.file), ChunkLookup::Wanted(Arc::clone(&known)), masked))
+        let wanted = ChunkLookup::Wanted(Arc::clone(&known));
+        Arc::new(ChunkObjects::new(Arc::clone(&with.file), &array.stored.layout, wanted, masked))
     };
     let masked = if plain_filters.is_empty() {
         None
@@ -389,6 +393,25 @@ impl RawArray {
         }
     }
 
+    /// Decodes the bytes of a chunk to the stored bytes of its elements.
+    pub(super) fn decode(
+        &self,
+        chunk: &CheckedSlab<'_>,
+        stored: &EncodedChunk,
+        out: &mut nczarr_runtime::OutBuf<'_>,
+    ) -> Result<()> {
+        let none = || ErrorKind::Internal.context("no chunks are stored");
+        self.encoded_chunks().ok_or_else(none)?.decode(chunk, stored, MemMut::Fixed { ty: RAW, out })
+    }
+
+    pub(super) fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        match self {
+            Self::Chunked(array) => array.encoded_chunks(),
+            Self::Far(array) => array.encoded_chunks(),
+            Self::Flat(_) => None,
+        }
+    }
+
     pub(super) fn look(&self, slab: &CheckedSlab<'_>, size: usize) -> Result<()> {
         match self {
             Self::Chunked(array) => array.check_readable(slab),
@@ -451,8 +474,14 @@ fn with_bytes<T>(
     work(&array.check_read(&Slab { start: &start, count: &count, stride: stride.as_deref() })?)
 }
 
-impl VarData for RawVar {
-    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+impl RawVar {
+    /// Converts the elements of a slab. `read` reads their stored bytes.
+    fn convert(
+        &self,
+        slab: &CheckedSlab<'_>,
+        out: MemMut<'_, '_>,
+        read: impl FnOnce(&mut nczarr_runtime::OutBuf<'_>) -> Result<()>,
+    ) -> Result<()> {
         let size = self.ty.size as usize;
         match out {
             MemMut::Fixed { ty, out } if self.fixed => {
@@ -460,13 +489,13 @@ impl VarData for RawVar {
                     let what = "elements of a user-defined type cannot be converted";
                     return Err(ErrorKind::BadType.context(what));
                 }
-                self.inner.get(slab, size, out)?;
+                read(out)?;
                 values::to_native(&self.ty, out.filled_mut());
                 Ok(())
             }
             MemMut::Strings(strings) if !self.fixed => {
                 let bytes = byte_len(slab.len(), size)?;
-                let bytes = Buffer::<u8>::fill(bytes, |out| self.inner.get(slab, size, out))?;
+                let bytes = Buffer::<u8>::fill(bytes, read)?;
                 let count = slab.len();
                 if strings.len() as u64 != count {
                     return Err(ErrorKind::Inval.context(format!(
@@ -484,6 +513,41 @@ impl VarData for RawVar {
                     .context("the elements are text or of variable length; read them as strings"))
             }
         }
+    }
+}
+
+raw_chunks::impl_encoded_chunks!(RawVar);
+
+impl ReadsStored for RawVar {
+    fn stored(&self) -> &RawArray {
+        &self.inner
+    }
+
+    fn element(&self) -> String {
+        if self.fixed {
+            return format!("{:?}", self.ty);
+        }
+        // Bytes of a chunk mean nothing in another file.
+        format!("{:?}, references into the file at {:p}", self.ty, Arc::as_ptr(&self.file))
+    }
+
+    fn decode_and_convert(
+        &self,
+        chunk: &CheckedSlab<'_>,
+        stored: &EncodedChunk,
+        out: MemMut<'_, '_>,
+    ) -> Result<()> {
+        self.convert(chunk, out, |out| self.inner.decode(chunk, stored, out))
+    }
+}
+
+impl VarData for RawVar {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.convert(slab, out, |out| self.inner.get(slab, self.ty.size as usize, out))
+    }
+
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        self.inner.encoded_chunks().map(|_| self as _)
     }
 
     fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {

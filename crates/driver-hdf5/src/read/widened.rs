@@ -5,13 +5,14 @@
 //! integers if it only swaps their bytes. This driver keeps it.
 
 use ::half::{bf16, f16};
-use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData, byte_len};
+use nczarr_dispatch::{CacheConfig, EncodedChunk, EncodedChunks, MemMut, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Values, convert};
-use nczarr_runtime::Buffer;
+use nczarr_runtime::{Buffer, OutBuf};
 
 use super::cursor::damaged;
 use super::datatype::{Datatype, DatatypeClass};
+use super::raw_chunks::{self, ReadsStored};
 use super::var::RawArray;
 
 /// Which bits of an element form the number.
@@ -105,14 +106,20 @@ pub(super) struct WidenedVar {
     pub(super) bits: BitField,
 }
 
-impl VarData for WidenedVar {
-    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+impl WidenedVar {
+    /// Converts the elements of a slab. `read` reads their stored bytes.
+    fn convert(
+        &self,
+        slab: &CheckedSlab<'_>,
+        out: MemMut<'_, '_>,
+        read: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+    ) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else {
             return Err(ErrorKind::Char.context("text and numbers do not convert to each other"));
         };
         convert::check(self.bits.nc_type(), ty)?;
         let len = byte_len(slab.len(), self.bits.size)?;
-        let bytes = Buffer::<u8>::fill(len, |out| self.inner.get(slab, self.bits.size, out))?;
+        let bytes = Buffer::<u8>::fill(len, read)?;
         let (values, beyond) = convert::convert_values(&self.bits.values(&bytes), ty)?;
         out.put(&values.to_native_bytes().ok_or_else(|| damaged(format!("numbers as {}", ty.name())))?)?;
         if beyond {
@@ -120,6 +127,37 @@ impl VarData for WidenedVar {
         } else {
             Ok(())
         }
+    }
+}
+
+raw_chunks::impl_encoded_chunks!(WidenedVar);
+
+impl ReadsStored for WidenedVar {
+    fn stored(&self) -> &RawArray {
+        &self.inner
+    }
+
+    fn element(&self) -> String {
+        format!("{:?}", self.bits)
+    }
+
+    fn decode_and_convert(
+        &self,
+        chunk: &CheckedSlab<'_>,
+        stored: &EncodedChunk,
+        out: MemMut<'_, '_>,
+    ) -> Result<()> {
+        self.convert(chunk, out, |out| self.inner.decode(chunk, stored, out))
+    }
+}
+
+impl VarData for WidenedVar {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.convert(slab, out, |out| self.inner.get(slab, self.bits.size, out))
+    }
+
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        self.inner.encoded_chunks().map(|_| self as _)
     }
 
     fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {

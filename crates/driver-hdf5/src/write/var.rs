@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nczarr_chunkio::{
     ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec,
 };
-use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData, byte_len};
+use nczarr_dispatch::{
+    CacheConfig, ChunkEncoding, EncodedCheck, EncodedChunk, EncodedChunks, Linear, MemMut, MemRef, Options,
+    Registry, VarData, byte_len,
+};
 use nczarr_model::{CheckedSlab, ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr_runtime::{CloseState, WriteFence};
 
@@ -54,6 +57,8 @@ pub(super) struct WritableVar {
     data: VarArray,
     gate: WriteFence,
     written: AtomicBool,
+    /// Whether elements have a fixed size. Others are references into the file.
+    fixed: bool,
 }
 
 #[derive(Debug)]
@@ -178,6 +183,7 @@ impl WritableVar {
             data,
             gate: WriteFence::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
+            fixed: model.is_fixed(var.xtype)?,
         })
     }
 
@@ -351,6 +357,19 @@ impl WritableVar {
         Ok(())
     }
 
+    /// Returns the array, if it is stored in chunks.
+    fn stored_chunks_array(&self) -> Option<&ChunkedArray> {
+        match (&self.data, &self.plan.form) {
+            (VarArray::Chunks(_, array), StorageForm::Chunked(_)) => Some(array),
+            _ => None,
+        }
+    }
+
+    fn stored_array(&self) -> Result<&ChunkedArray> {
+        let none = || ErrorKind::Internal.context("no chunks are stored");
+        self.stored_chunks_array().ok_or_else(none)
+    }
+
     /// Whether there are data.
     pub(super) fn written(&self) -> bool {
         self.written.load(Ordering::Acquire)
@@ -410,6 +429,10 @@ impl VarData for WritableVar {
         }
     }
 
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        self.stored_chunks_array().map(|_| self as _)
+    }
+
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         each_array!(&self.data, array => array.set_chunk_cache(cache))
     }
@@ -423,6 +446,49 @@ impl VarData for WritableVar {
             StorageForm::Chunked(shape) => Some(shape.clone()),
             _ => None,
         }
+    }
+}
+
+impl EncodedChunks for WritableVar {
+    fn encoding(&self) -> ChunkEncoding {
+        let encoding = self.stored_chunks_array().map(EncodedChunks::encoding).unwrap_or_default();
+        if self.fixed {
+            return encoding;
+        }
+        encoding.element(format!("references into the file at {:p}", Arc::as_ptr(&self.shared.file)))
+    }
+
+    fn encoded_len(&self, chunk: &CheckedSlab<'_>) -> Result<Option<u64>> {
+        self.stored_array()?.encoded_len(chunk)
+    }
+
+    fn read_encoded(&self, chunks: &[CheckedSlab<'_>]) -> Result<Vec<Option<EncodedChunk>>> {
+        self.stored_array()?.read_encoded(chunks)
+    }
+
+    fn decode(&self, chunk: &CheckedSlab<'_>, stored: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()> {
+        self.stored_array()?.decode(chunk, stored, out)
+    }
+
+    fn write_encoded(
+        &self,
+        chunks: &[CheckedSlab<'_>],
+        stored: &[EncodedChunk],
+        check: EncodedCheck,
+    ) -> Result<()> {
+        if !self.fixed {
+            return Err(ErrorKind::Inval.context(
+                "elements of variable length: an encoded chunk has references into its file; write the elements",
+            ));
+        }
+        self.gate.write(|| {
+            self.written.store(true, Ordering::Release);
+            self.stored_array()?.write_encoded(chunks, stored, check)
+        })
+    }
+
+    fn erase(&self, chunk: &CheckedSlab<'_>) -> Result<bool> {
+        self.gate.write(|| self.stored_array()?.erase(chunk))
     }
 }
 

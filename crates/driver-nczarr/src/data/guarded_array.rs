@@ -6,7 +6,10 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkedArray;
-use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
+use nczarr_dispatch::{
+    CacheConfig, ChunkEncoding, EncodedCheck, EncodedChunk, EncodedChunks, Linear, MemMut, MemRef,
+    StoredChunks, VarData,
+};
 use nczarr_model::{CheckedSlab, NcType, Result};
 use nczarr_runtime::{CloseState, WriteFence};
 
@@ -86,6 +89,10 @@ impl VarData for GuardedArray {
         self.chunks.with_stable_keys(|| self.array.stored_chunks())
     }
 
+    fn encoded_chunks(&self) -> Option<&dyn EncodedChunks> {
+        Some(self)
+    }
+
     fn is_fixed_text(&self) -> bool {
         self.array.is_fixed_text()
     }
@@ -100,5 +107,37 @@ impl VarData for GuardedArray {
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
         self.array.chunk_shape()
+    }
+}
+
+impl EncodedChunks for GuardedArray {
+    fn encoding(&self) -> ChunkEncoding {
+        self.array.encoding()
+    }
+
+    fn encoded_len(&self, chunk: &CheckedSlab<'_>) -> Result<Option<u64>> {
+        self.chunks.with_stable_keys(|| self.array.encoded_len(chunk))
+    }
+
+    fn read_encoded(&self, chunks: &[CheckedSlab<'_>]) -> Result<Vec<Option<EncodedChunk>>> {
+        self.chunks.with_stable_keys(|| self.array.read_encoded(chunks))
+    }
+
+    fn decode(&self, chunk: &CheckedSlab<'_>, stored: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()> {
+        self.array.decode(chunk, stored, out)
+    }
+
+    fn write_encoded(
+        &self,
+        chunks: &[CheckedSlab<'_>],
+        stored: &[EncodedChunk],
+        check: EncodedCheck,
+    ) -> Result<()> {
+        let write = || self.array.write_encoded(chunks, stored, check);
+        self.chunks.with_stable_keys(|| self.gate.write(write))
+    }
+
+    fn erase(&self, chunk: &CheckedSlab<'_>) -> Result<bool> {
+        self.chunks.with_stable_keys(|| self.gate.write(|| self.array.erase(chunk)))
     }
 }

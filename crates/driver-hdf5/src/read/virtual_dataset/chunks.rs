@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::ChunkStore;
+use nczarr_chunkio::{ChunkStore, ObjectForm};
 use nczarr_dispatch::byte_len;
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 use nczarr_runtime::Buffer;
@@ -329,6 +329,10 @@ impl ZMap for VirtualChunks {
 impl ChunkStore for VirtualChunks {
     fn map(&self) -> &dyn ZMap {
         self
+    }
+
+    fn object_form(&self) -> ObjectForm {
+        ObjectForm::Derived
     }
 
     fn locate(&self, index: &[u64], key: &mut Key) {
