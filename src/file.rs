@@ -425,6 +425,11 @@ impl OpenDataset {
         }
     }
 
+    /// Ends define mode, if the dataset is in it, without a call into the dataset if it is not.
+    pub(crate) fn leave_define_mode_if_defining(&self) -> Result<()> {
+        if self.dataset()?.model().is_defining() { self.leave_define_mode() } else { Ok(()) }
+    }
+
     /// Ends define mode, if the dataset is in it.
     pub(crate) fn leave_define_mode(&self) -> Result<()> {
         match self.dataset()?._enddef(0, 0, 0, 0) {

@@ -40,6 +40,7 @@
 mod array;
 mod attribute;
 mod builtin;
+mod chunks;
 mod codecs;
 mod compound;
 mod dimension;
@@ -70,6 +71,7 @@ pub mod wrap;
 pub use array::{Array, ArrayItem};
 pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
+pub use chunks::{Chunk, Chunks};
 pub use codecs::{Blosc, Codec, SzipCoding};
 pub use compound::{Compound, FieldValue};
 pub use dimension::Dimension;
@@ -80,8 +82,8 @@ pub use group::Group;
 pub use kind::Kind;
 pub use nczarr_codec as codec;
 pub use nczarr_dispatch::{
-    self as dispatch, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits,
-    MemMut, MemRef, MissingChunks, Place, Progress, Registry,
+    self as dispatch, CacheConfig, ChunkEncoding, Clobber, DatasetInfo, Durability, EncodedChunk,
+    Explanation, ForbiddenKeys, Limits, MemMut, MemRef, MissingChunks, Place, Progress, Registry,
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{

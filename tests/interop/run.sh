@@ -43,6 +43,7 @@ sed '/raw/d; /^ r = /d' "$here/user_types.cdl" >"$work/plain_types.cdl"
 "$target/debug/interop" read "$work/theirs" || failed=1
 "$python" "$here/copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/copies" ${NCZ_CORPUS:+--whole} || failed=1
 "$python" "$here/hdf5_copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/hdf5" ${NCZ_CORPUS:+--whole} || failed=1
+"$python" "$here/hdf5_chunks.py" "$target/debug/interop" "${NCZ_CORPUS:-tests/corpus}" ${NCZ_CORPUS:+--whole} || failed=1
 [ -z "${NCZ_CORPUS:-}" ] || "$python" "$here/edited.py" "$target/debug/interop" "$NCZ_CORPUS" "$work/edited" || failed=1
 if command -v ncdump >/dev/null; then
   "$python" "$here/ncdump.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" || failed=1

@@ -12,6 +12,7 @@ mod concurrent_processes;
 mod consolidated;
 mod corpus;
 mod edits;
+mod encoded_chunks;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;

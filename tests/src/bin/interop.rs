@@ -2,7 +2,8 @@
 //!
 //! `interop write DIR` writes datasets and describes them in `DIR/expected.json`, so other programs can check
 //! them. `interop edit` edits the stores that standard input names, so other programs can read them again.
-//! `interop read DIR` checks datasets by other programs against their `DIR/expected.json`.
+//! `interop read DIR` checks datasets by other programs against their `DIR/expected.json`. `interop chunks FILE`
+//! prints filter mask, length and checksum of each stored chunk as JSON.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
         ["write", folder] => write(Path::new(folder)),
         ["read", folder] => read(Path::new(folder)),
         ["edit"] => edit(),
-        _ => Err("usage: interop write|read DIR, interop edit".to_owned()),
+        ["chunks", path] => chunks(path).map_err(|error| error.to_string()),
+        _ => Err("usage: interop write|read DIR, interop edit, interop chunks FILE".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,6 +87,29 @@ fn write(folder: &Path) -> Result<(), String> {
     println!("{} datasets written", list.len());
     std::fs::write(folder.join("expected.json"), Value::Array(list).to_string())
         .map_err(|error| error.to_string())
+}
+
+/// Prints filter mask, length and checksum of the stored chunks of each variable that has chunks.
+fn chunks(path: &str) -> nczarr::Result<()> {
+    let file = nczarr::open(path)?;
+    let mut found = serde_json::Map::new();
+    let mut groups = vec![file.root()];
+    while let Some(group) = groups.pop() {
+        for variable in group.variables() {
+            let Ok(stored) = variable.stored_chunks() else { continue };
+            let mut chunks = serde_json::Map::new();
+            for chunk in stored {
+                let Some(bytes) = chunk.read_encoded()? else { continue };
+                let index: Vec<String> = chunk.index().iter().map(u64::to_string).collect();
+                let sum = crc32fast::hash(&bytes.bytes);
+                chunks.insert(index.join("."), json!([bytes.filter_mask, bytes.bytes.len(), sum]));
+            }
+            found.insert(variable.full_name(), Value::Object(chunks));
+        }
+        groups.extend(group.groups());
+    }
+    println!("{}", Value::Object(found));
+    Ok(())
 }
 
 /// Writes all values of a dataset again and adds attributes. Returns the expected content.
