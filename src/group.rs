@@ -531,7 +531,7 @@ impl Group {
     }
 
     /// Returns the ids of the dimensions of a new variable.
-    fn dimension_ids(&self, name: &str, dims: &[&str]) -> Result<Vec<DimId>> {
+    pub(crate) fn dimension_ids(&self, name: &str, dims: &[&str]) -> Result<Vec<DimId>> {
         dims.iter().map(|dim| self.find_dimension(dim).map_err(|error| error.at(name))).collect()
     }
 

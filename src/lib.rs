@@ -57,6 +57,7 @@ mod group;
     feature = "zip"
 ))]
 pub mod guide;
+mod json_attribute;
 mod kind;
 mod number;
 mod options;
@@ -67,6 +68,7 @@ mod user_type;
 mod variable;
 #[cfg(feature = "wrap")]
 pub mod wrap;
+mod zarr_type;
 
 pub use array::{Array, ArrayItem};
 pub use attribute::{Attribute, IntoValues};
@@ -88,7 +90,7 @@ pub use nczarr_dispatch::{
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{
     self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Quantize,
-    Result, Slab, Values, VarFill,
+    Result, Slab, TimeStep, Values, VarFill,
 };
 pub use nczarr_nc_table as nc_table;
 pub use nczarr_runtime::{Buffer, DimVec, OutBuf};
@@ -101,3 +103,4 @@ pub use options::{
 pub use repack::{Repacked, repack};
 pub use user_type::UserType;
 pub use variable::Variable;
+pub use zarr_type::ZarrType;

@@ -753,7 +753,7 @@ impl Variable {
     }
 
     /// Returns the owner of its attributes; the group is ignored for a variable.
-    fn place(&self) -> (GroupId, Option<VarId>) {
+    pub(crate) fn place(&self) -> (GroupId, Option<VarId>) {
         (GroupId::ROOT, Some(self.id))
     }
 

@@ -36,6 +36,9 @@ sed '/raw/d; /^ r = /d' "$here/user_types.cdl" >"$work/plain_types.cdl"
 "$python" "$here/user_types.py" "$work/user_types.nc" "$work/strict.nc" "$work/plain_types.nc" || failed=1
 "$python" "$here/hdf5_filters.py" "$target/debug/ncz" "$work/filters" || failed=1
 "$python" -W ignore "$here/array_codec.py" "$target/debug/examples/linked_ncz" "$work/pcodec" || failed=1
+mkdir "$work/types"
+"$target/debug/interop" types "$work/types"
+"$python" -W ignore "$here/zarr_types.py" "$work/types" || failed=1
 "$python" "$here/unfilled.py" "$target/debug/ncz" "$work/unfilled" || failed=1
 "$python" "$here/far.py" "$target/debug/ncz" "$work/far" || failed=1
 "$python" -W ignore "$here/xarray_page.py" "$target/debug/ncz" "$work/page" 2>/dev/null || failed=1

@@ -26,6 +26,28 @@ pub trait JsonMetadata: Send + Sync + fmt::Debug {
     /// Those of the storage.
     fn attributes(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>>;
 
+    /// Returns the JSON of one attribute, also if it is not stored yet. `None`: there is no such attribute.
+    ///
+    /// The default finds only stored attributes.
+    ///
+    /// # Errors
+    /// As [`JsonMetadata::attributes`].
+    fn attribute(&self, group: GroupId, var: Option<VarId>, name: &str) -> Result<Option<String>> {
+        let all = self.attributes(group, var)?.unwrap_or_default();
+        Ok(all.into_iter().find(|(known, _)| known == name).map(|(_, json)| json))
+    }
+
+    /// Defines an attribute by its JSON, or replaces it. Its values are those that a reader derives from the
+    /// JSON. Returns false, and changes nothing, if the format cannot store this JSON.
+    ///
+    /// The default stores no JSON.
+    ///
+    /// # Errors
+    /// As [`Editor::apply`](crate::Editor::apply); `NC_EINVAL` for text that is not JSON.
+    fn put_attribute(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Sets the JSON of a defined attribute. The JSON is used while the attribute keeps its current value,
     /// and only if the JSON means this value.
     ///
@@ -41,6 +63,18 @@ pub trait JsonMetadata: Send + Sync + fmt::Debug {
     /// # Errors
     /// Those of the storage.
     fn stored_type(&self, var: VarId) -> Result<Option<StoredType>>;
+
+    /// Returns the type that a variable of the group with this stored form presents, for
+    /// [`JsonMetadata::def_var`]. Defines a user-defined type if no atomic type has the values. `None`: the
+    /// format cannot store this form.
+    ///
+    /// The default knows no form.
+    ///
+    /// # Errors
+    /// As [`Editor::apply`](crate::Editor::apply).
+    fn presented_type(&self, _group: GroupId, _name: &str, _stored: &StoredType) -> Result<Option<NcType>> {
+        Ok(None)
+    }
 
     /// Defines a variable with the stored form `stored`. `None`: the format cannot store this type in that
     /// form, and nothing was defined.

@@ -4,13 +4,15 @@
 //! them. `interop edit` edits the stores that standard input names, so other programs can read them again.
 //! `interop read DIR` checks datasets by other programs against their `DIR/expected.json`. `interop chunks FILE`
 //! prints filter mask, length and checksum of each stored chunk as JSON.
+//! `interop types DIR` writes variables of types that only Zarr has, and attributes as JSON. `zarr_types.py`
+//! knows their values.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use nczarr::model::{Slab, name};
-use nczarr::{MemRef, NcType};
+use nczarr::{Codec, CreateOptions, Endian, Kind, MemRef, NcType, TimeStep, ZarrType};
 use nczarr_tests::plan::{Plan, get, put};
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::samples;
@@ -21,9 +23,10 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", folder] => write(Path::new(folder)),
         ["read", folder] => read(Path::new(folder)),
+        ["types", folder] => types(Path::new(folder)).map_err(|error| error.to_string()),
         ["edit"] => edit(),
         ["chunks", path] => chunks(path).map_err(|error| error.to_string()),
-        _ => Err("usage: interop write|read DIR, interop edit, interop chunks FILE".to_owned()),
+        _ => Err("usage: interop write|read|types DIR, interop edit, interop chunks FILE".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -109,6 +112,46 @@ fn chunks(path: &str) -> nczarr::Result<()> {
         groups.extend(group.groups());
     }
     println!("{}", Value::Object(found));
+    Ok(())
+}
+
+/// Writes variables of types that only Zarr has. The last two of five elements stay unwritten.
+fn types(folder: &Path) -> nczarr::Result<()> {
+    for (name, kind) in [("v2.zarr", Kind::ZarrV2), ("v3.zarr", Kind::ZarrV3)] {
+        let file = CreateOptions::new().kind(kind).create(folder.join(name))?;
+        file.add_dimension("x", 5)?;
+        let add = |name: &str, ty, codecs: &[Codec]| -> nczarr::Result<nczarr::Variable> {
+            let variable = file.add_zarr_variable(name, ty, &["x"])?;
+            variable.set_chunking(&[2])?;
+            variable.set_codecs(codecs.to_vec())?;
+            Ok(variable)
+        };
+        let shuffled = [Codec::shuffle(), Codec::zstd(3)];
+        add("mask", ZarrType::Bool, &[Codec::zstd(3)])?.put(&[1u8, 0, 1], ..3)?;
+        let half = add("half", ZarrType::Float16, &shuffled)?;
+        half.put(&[0.5f32, 65504.0, -1.25], ..3)?;
+        half.put_attribute_json("nested", r#"{"a": [1, null, {"b": true}], "c": "日本"}"#)?;
+        let big = add("big", ZarrType::Float16, &[Codec::blosc().bitshuffle().into()])?;
+        big.set_endian(Endian::Big)?;
+        big.set_fill(2.0f32)?;
+        big.put(&[0.5f32, 65504.0, -1.25], ..3)?;
+        let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+        let singles: Vec<u8> =
+            [1.5f32, -2.0, 0.0, 1.0, 3.0, 4.0].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        add("complex", ZarrType::Complex64, &shuffled)?.put_raw(&singles, ..3)?;
+        add("wide", ZarrType::Complex128, &[])?.put_raw(&bytes(&[1.5, -2.0, 0.0, 1.0, 3.0, 4.0]), ..3)?;
+        for (name, step) in
+            [("days", TimeStep::Day), ("seconds", TimeStep::Second), ("nanos", TimeStep::Nano)]
+        {
+            let times = ["1969-12-31", "2024-02-29", "NaT"];
+            add(name, ZarrType::DateTime64(step), &[Codec::deflate(5)])?.put_strings(&times, ..3)?;
+        }
+        add("spans", ZarrType::TimeDelta64(TimeStep::Milli), &[])?
+            .put_strings(&["1ms", "-2s", "NaT"], ..3)?;
+        file.put_attribute_json("multiscales", r#"[{"axes": ["y", "x"], "version": "0.4"}]"#)?;
+        file.put_attribute_json("truth", true)?;
+        file.close()?;
+    }
     Ok(())
 }
 

@@ -1,4 +1,6 @@
-//! The JSON of attributes: as it is stored, and as it is taken over from another dataset.
+//! The JSON of attributes: as it is or will be stored, as a caller gives it, and as a copy takes it over.
+
+use std::sync::Arc;
 
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
@@ -8,8 +10,10 @@ use crate::dataset::catalog::Catalog;
 use crate::flavour::annotation;
 use crate::flavour::kind::Flavour;
 use crate::metadata::attributes::{self, FILL_VALUE};
+use crate::metadata::codecs::null_string;
 use crate::metadata::json::{self, Json, Value};
 use crate::metadata::v2::ZATTRS;
+use crate::metadata::v2::var::shown_attribute;
 use crate::metadata::v3::document::{self, ZARR_JSON};
 use crate::open::metadata_reader;
 
@@ -58,6 +62,82 @@ pub(crate) fn stored_json(
     };
     let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
     Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
+}
+
+/// Implements [`nczarr_dispatch::JsonMetadata::attribute`].
+pub(crate) fn attribute_json(
+    catalog: &Catalog,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+) -> Result<Option<String>> {
+    let model = catalog.model.snapshot();
+    let atts = match var {
+        Some(id) => &model.var(id)?.atts,
+        None => &model.group(group)?.atts,
+    };
+    let Some(values) = atts.get(name) else { return Ok(None) };
+    // A fill value follows the type of its variable, and only NCZarr has attributes of user-defined types.
+    if !catalog.writable || name == FILL_VALUE || !values.nc_type().is_atomic() {
+        let stored = stored_json(catalog, group, var)?.unwrap_or_default();
+        return Ok(stored.into_iter().find(|(known, _)| known == name).map(|(_, json)| json));
+    }
+    let state = catalog.read_state();
+    let (raw, preserved) = match var {
+        Some(id) => state.vars.get(id.index()).map(|var| (&var.stored.attrs, &var.preserved_json)),
+        None => state.groups.get(group.index()).map(|group| (&group.attrs, &group.preserved_json)),
+    }
+    .unzip();
+    let loaded = raw.and_then(|raw| {
+        let json = raw.get(name)?;
+        null_string::is_same(&shown_attribute(raw, name, json, None), values).then_some(json)
+    });
+    let given = preserved.and_then(|preserved| self::preserved(preserved, name, values, catalog));
+    match loaded.or(given) {
+        Some(json) => Ok(Some(json::text(json))),
+        None => written(values, catalog).map(Some),
+    }
+}
+
+/// Renders the values of an attribute for which no JSON is known.
+fn written(values: &Values, catalog: &Catalog) -> Result<String> {
+    let typed = catalog.annotate || catalog.flavour == Flavour::NcZarr;
+    let mut text = String::new();
+    attributes::write(values, &catalog.options.limits, typed, &mut text)?;
+    Ok(text)
+}
+
+/// Returns the values that readers derive from the JSON of an attribute. `None` if the dataset would store
+/// them as other JSON.
+pub(crate) fn values_of(text: &str, catalog: &Catalog) -> Result<Option<Values>> {
+    let limits = &catalog.options.limits;
+    let json = json::parse(text.as_bytes(), limits)?;
+    if !json.is_strict() {
+        return Err(ErrorKind::Inval.context("the text is not JSON"));
+    }
+    let values = attributes::read(&json, None);
+    let is_kept = reads_as(&json, &values, catalog)
+        || json::parse(written(&values, catalog)?.as_bytes(), limits).is_ok_and(|stored| stored == json);
+    Ok(is_kept.then_some(values))
+}
+
+/// Discards the loaded JSON of an attribute, so that the given JSON takes its place.
+pub(crate) fn discard_loaded(catalog: &Catalog, group: GroupId, var: Option<VarId>, name: &str) {
+    let mut state = catalog.write_state();
+    match var {
+        Some(id) => {
+            if let Some(var) =
+                state.vars.get_mut(id.index()).filter(|var| var.stored.attrs.contains_key(name))
+            {
+                Arc::make_mut(&mut var.stored).attrs.remove(name);
+            }
+        }
+        None => {
+            if let Some(group) = state.groups.get_mut(group.index()) {
+                group.attrs.remove(name);
+            }
+        }
+    }
 }
 
 /// Reads the document with the attributes of a node; `None` if it cannot be read.

@@ -20,7 +20,10 @@ use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{
     Audit, Dataset, DatasetInfo, Editor, Fault, HeaderPadding, JsonMetadata, Registry, StoredType, VarData,
 };
-use nczarr_model::{Defined, DimId, Edit, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
+use nczarr_model::{
+    Defined, DimId, Edit, Error, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values,
+    VarId, name,
+};
 use nczarr_storage::{Key, ZMapExt};
 
 use crate::audit::Auditor;
@@ -28,7 +31,8 @@ use crate::data::guarded_array::GuardedArray;
 use crate::data::make_array::make_array;
 use crate::edit::admission::Admission;
 use crate::edit::parallel_layouts::planner;
-use crate::edit::stored_type::{define_as_stored, type_as_stored};
+use crate::edit::stored_type::{define_as_stored, presented_type, type_as_stored};
+use crate::metadata::attributes::FILL_VALUE;
 use crate::metadata::paths::slashed;
 use crate::write::commit::{Committer, UndoCreate};
 use crate::write::committed::CommittedMetadata;
@@ -291,6 +295,27 @@ impl JsonMetadata for ZarrDataset {
         attributes_json::stored_json(&self.catalog, group, var)
     }
 
+    fn attribute(&self, group: GroupId, var: Option<VarId>, name: &str) -> Result<Option<String>> {
+        self.catalog.check_open()?;
+        attributes_json::attribute_json(&self.catalog, group, var, &name::nfc(name))
+    }
+
+    fn put_attribute(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<bool> {
+        self.catalog.check_open()?;
+        let name = &*name::nfc(name);
+        if name == FILL_VALUE {
+            return Err(ErrorKind::Inval
+                .context(format!("attribute {name}: it has the type of its variable; set the fill value")));
+        }
+        let at = |error: Error| error.at(format_args!("attribute {name}"));
+        let Some(mut values) = attributes_json::values_of(json, &self.catalog).map_err(at)? else {
+            return Ok(false);
+        };
+        self.apply_att(group, var, name, &mut values)?;
+        attributes_json::discard_loaded(&self.catalog, group, var, name);
+        attributes_json::preserve_json(&self.catalog, group, var, name, json).map(|()| true)
+    }
+
     fn set_attribute(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
         self.catalog.check_open()?;
         attributes_json::preserve_json(&self.catalog, group, var, name, json)
@@ -299,6 +324,10 @@ impl JsonMetadata for ZarrDataset {
     fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {
         self.catalog.check_open()?;
         type_as_stored(&self.catalog, var)
+    }
+
+    fn presented_type(&self, group: GroupId, name: &str, stored: &StoredType) -> Result<Option<NcType>> {
+        presented_type(self.admission(), group, name, stored)
     }
 
     fn def_var(

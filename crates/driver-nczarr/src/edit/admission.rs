@@ -9,7 +9,7 @@ use nczarr_storage::ZMapExt;
 use std::sync::{Arc, RwLockWriteGuard};
 
 use nczarr_codec::ZarrFormat;
-use nczarr_model::{Defined, Edit, ErrorKind, GroupId, Model, Result, VarId, name};
+use nczarr_model::{Defined, Edit, ErrorKind, GroupId, Model, Result, VarFill, VarId, name};
 
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_id::NodeId;
@@ -36,10 +36,7 @@ impl Admission<'_> {
         &self,
         edit: &Edit<'_>,
     ) -> Result<(RwLockWriteGuard<'_, NodeStates>, StorageFacts)> {
-        self.catalog.check_open()?;
-        if !self.catalog.writable {
-            return Err(ErrorKind::Perm.context("the dataset is read-only"));
-        }
+        self.check_writable()?;
         loop {
             let (edition, moves, asked) = if self.depends_on_storage(edit) {
                 let (edition, moves) = (self.catalog.model.edition(), self.catalog.read_state().move_count);
@@ -63,6 +60,12 @@ impl Admission<'_> {
             }
             return Ok((state, asked));
         }
+    }
+
+    /// Checks whether the dataset is open for writing.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.catalog.check_open()?;
+        if self.catalog.writable { Ok(()) } else { Err(ErrorKind::Perm.context("the dataset is read-only")) }
     }
 
     /// Checks whether this format can hold `edit`, which is about to be applied to `model`.
@@ -91,10 +94,20 @@ impl Admission<'_> {
             }
             .check(edit)
         };
-        let made = self.catalog.model.define_if(check, |model, ()| model.apply(edit))?;
-        let Defined::Var(id) = made else {
-            return Err(ErrorKind::Internal.context(format!("{made:?} in place of a variable")));
+        let registry = &self.catalog.registry;
+        let define = |model: &mut Model, ()| {
+            let made = model.apply(edit)?;
+            let Defined::Var(id) = made else {
+                return Err(ErrorKind::Internal.context(format!("{made:?} in place of a variable")));
+            };
+            let var = model.var_mut(id)?;
+            var.stored_type = given.foreign_name(registry);
+            if let (VarFill::Default, Some(value)) = (&var.fill, given.default_fill(registry)) {
+                var.fill = VarFill::Value(value);
+            }
+            Ok(id)
         };
+        let id = self.catalog.model.define_if(check, define)?;
         state.extend(&self.catalog.model.snapshot())?;
         if let Some(here) = state.vars.get_mut(id.index()) {
             Arc::make_mut(&mut here.stored).source_type = Some(given);

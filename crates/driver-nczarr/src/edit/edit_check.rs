@@ -329,7 +329,18 @@ impl EditCheck<'_> {
         if let Some(given) = self.given(id)
             && let Some(data) = given.of(self.model, var.xtype, var.endian, &self.catalog.registry)
         {
-            return given.fill(Some(value), &data).map(drop).map_err(|error| error.at(FILL_VALUE));
+            if let (DTypeKind::Bool, Values::UByte(bytes)) = (data.dtype.kind, value)
+                && let Some(byte) = bytes.first().filter(|byte| **byte > 1)
+            {
+                return Err(ErrorKind::Range
+                    .context(format!("{FILL_VALUE}: no truth value (expected 0 or 1, found {byte})")));
+            }
+            return match self.catalog.format {
+                ZarrFormat::V3 => {
+                    given.fill(Some(value), &data).map(drop).map_err(|error| error.at(FILL_VALUE))
+                }
+                ZarrFormat::V2 => planner(self.catalog).fill(&filled, &data.dtype).map(drop),
+            };
         }
         planner(self.catalog).fill(&filled, &dtype).map(drop)
     }

@@ -57,9 +57,14 @@ impl LayoutPlanner<'_> {
             (stored.element, stored.pieces) = (form.element.clone(), form.pieces.clone());
             user = Some((ty, form));
         }
-        let dtype = match (&user, &before) {
-            (Some((_, form)), _) => form.dtype.clone(),
-            (None, Some(meta)) if !matches!(meta.dtype.kind, DTypeKind::Number(_) | DTypeKind::Text(_)) => {
+        let given = stored.source_type.as_ref();
+        let given = given.and_then(|given| given.of(model, var.xtype, var.endian, self.registry));
+        let dtype = match (&user, given, &before) {
+            (Some((_, form)), ..) => form.dtype.clone(),
+            (None, Some(given), _) => given.dtype,
+            (None, None, Some(meta))
+                if !matches!(meta.dtype.kind, DTypeKind::Number(_) | DTypeKind::Text(_)) =>
+            {
                 meta.dtype.clone()
             }
             _ => self.dtype(model, var, string_width(model, var)).map_err(at)?,

@@ -2,7 +2,7 @@
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::StoredType;
-use nczarr_model::{DimId, Edit, Endian, GroupId, NcType, Result, VarId};
+use nczarr_model::{DimId, Edit, Endian, GroupId, Model, NcType, Result, VarId};
 
 use crate::dataset::attributes_json::stored_document;
 use crate::dataset::catalog::Catalog;
@@ -33,7 +33,29 @@ pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<Stor
     Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
 }
 
-/// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
+/// Implements [`nczarr_dispatch::JsonMetadata::presented_type`].
+pub(crate) fn presented_type(
+    admission: Admission<'_>,
+    group: GroupId,
+    name: &str,
+    stored: &StoredType,
+) -> Result<Option<NcType>> {
+    let catalog = admission.catalog;
+    let Some(given) = source_type(catalog, stored)? else { return Ok(None) };
+    admission.check_writable()?;
+    let define = |model: &mut Model, ()| given.presented(model, group, name, &catalog.registry);
+    catalog.model.define_if(|_| Ok(()), define).map(Some)
+}
+
+/// Returns the stored type for a new variable; `None` if the dataset cannot have it.
+fn source_type(catalog: &Catalog, stored: &StoredType) -> Result<Option<SourceType>> {
+    match catalog.flavour {
+        Flavour::NcZarr => Ok(None),
+        Flavour::Zarr => SourceType::new(stored, catalog.format, &catalog.options.limits, &catalog.registry),
+    }
+}
+
+/// Implements [`nczarr_dispatch::JsonMetadata::def_var`].
 pub(crate) fn define_as_stored(
     admission: Admission<'_>,
     group: GroupId,
@@ -43,13 +65,9 @@ pub(crate) fn define_as_stored(
     stored: &StoredType,
 ) -> Result<Option<VarId>> {
     let catalog = admission.catalog;
-    if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
-        return Ok(None);
-    }
-    let given = SourceType::new(stored, &catalog.options.limits, &catalog.registry)?;
     let fits = |given: &SourceType| {
         given.of(&catalog.model.snapshot(), xtype, Endian::Native, &catalog.registry).is_some()
     };
-    let Some(given) = given.filter(fits) else { return Ok(None) };
+    let Some(given) = source_type(catalog, stored)?.filter(fits) else { return Ok(None) };
     admission.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
 }

@@ -1,9 +1,12 @@
-//! The `data_type` that a copy takes over from its source: [`SourceType`].
+//! The `data_type` that a caller gives for a new variable: [`SourceType`].
 //!
-//! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
-//! floats. Data types of plugins are another case. The netCDF type cannot express them, so a copy passes the
-//! stored type as well.
+//! Variables and fields of a compound may have types that netCDF lacks: times with a unit, Unicode text,
+//! truth values, half floats. Data types of plugins are another case. The netCDF type cannot express them, so
+//! the caller passes the stored type as well. A copy takes it from its source.
+//!
+//! Arrays of V2 have fewer of these types, and the caller names them as in V3.
 
+use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{Limits, Registry, StoredType};
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values};
 
@@ -17,7 +20,7 @@ use crate::metadata::types::foreign::user_type;
 /// The current name of compounds. With an earlier name, readers expect the fill value in base64.
 const STRUCT: &str = "struct";
 
-/// The stored type of a variable, taken from another dataset.
+/// The stored type of a variable, given at its definition.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceType {
     /// The JSON to store.
@@ -28,12 +31,25 @@ pub(crate) struct SourceType {
 }
 
 impl SourceType {
-    /// Parses the JSON of a type; `None` if it is neither a compound nor a type of a plugin.
-    pub(crate) fn new(stored: &StoredType, limits: &Limits, registry: &Registry) -> Result<Option<Self>> {
+    /// Parses the JSON of a type; `None` if netCDF has the type, or if the format has no such type.
+    pub(crate) fn new(
+        stored: &StoredType,
+        format: ZarrFormat,
+        limits: &Limits,
+        registry: &Registry,
+    ) -> Result<Option<Self>> {
         let data_type = json::parse(stored.data_type.as_bytes(), limits)?;
         let big_endian = stored.endian == Endian::Big;
         let read = DataType::read(&data_type, big_endian, registry)?;
-        if !is_foreign(read.dtype.kind) || !data_type.is_strict() {
+        let is_known = match read.dtype.kind {
+            DTypeKind::Bool
+            | DTypeKind::Half(_)
+            | DTypeKind::Complex(_)
+            | DTypeKind::Time { .. }
+            | DTypeKind::Utf32(_) => true,
+            kind => format == ZarrFormat::V3 && is_foreign(kind),
+        };
+        if !is_known || !data_type.is_strict() {
             return Ok(None);
         }
         let has_members = types::extension(&data_type, &ObjectMembers::new())?.0 == STRUCT;
@@ -44,22 +60,49 @@ impl SourceType {
     pub(crate) fn fill(&self, value: Option<&Values>, data: &DataType) -> Result<Json> {
         let none =
             || ErrorKind::BadType.context(format!("type {}: the fill value does not fit", data.dtype.text));
-        match value {
-            Some(value) if data.dtype.extension.is_some() => fill::write(value, data),
-            None if data.dtype.extension.is_some() => fill::zero(data),
-            Some(value) if self.has_members => fill::write(value, data),
-            None if self.has_members => fill::zero(data),
-            value => {
-                let stored = match value {
-                    Some(Values::User(_, held)) => {
-                        nczarr_chunkio::pack_element(&data.dtype.pieces().ok_or_else(none)?, held)?
-                    }
-                    Some(_) => return Err(none()),
-                    None => vec![0; data.dtype.item_size().ok_or_else(none)?],
-                };
-                Ok(Json::string(base64::encode(&stored)))
-            }
+        if data.dtype.kind != DTypeKind::Compound || self.has_members {
+            return value.map_or_else(|| fill::zero(data), |value| fill::write(value, data));
         }
+        let stored = match value {
+            Some(Values::User(_, held)) => {
+                nczarr_chunkio::pack_element(&data.dtype.pieces().ok_or_else(none)?, held)?
+            }
+            Some(_) => return Err(none()),
+            None => vec![0; data.dtype.item_size().ok_or_else(none)?],
+        };
+        Ok(Json::string(base64::encode(&stored)))
+    }
+
+    /// Returns the value of unwritten elements, if the default of the netCDF type is no value of the stored
+    /// type.
+    pub(crate) fn default_fill(&self, registry: &Registry) -> Option<Values> {
+        match DataType::read(&self.data_type, self.big_endian, registry).ok()?.dtype.kind {
+            DTypeKind::Bool => Some(Values::UByte(vec![0])),
+            DTypeKind::Half(_) => Some(Values::Float(vec![f32::NAN])),
+            DTypeKind::Time { .. } => Some(Values::String(vec!["NaT".into()])),
+            _ => None,
+        }
+    }
+
+    /// Returns the type that a variable presents. Defines a user-defined type if it needs one; a compound is
+    /// named after the variable.
+    pub(crate) fn presented(
+        &self,
+        model: &mut Model,
+        group: GroupId,
+        variable: &str,
+        registry: &Registry,
+    ) -> Result<NcType> {
+        let dtype = DataType::read(&self.data_type, self.big_endian, registry)?.dtype;
+        match dtype.xtype().filter(|shown| shown.is_atomic()) {
+            Some(shown) => Ok(shown),
+            None => user_type(model, group, &format!("{variable}_t"), &dtype),
+        }
+    }
+
+    /// Returns the name of the stored type, as variables show it.
+    pub(crate) fn foreign_name(&self, registry: &Registry) -> Option<String> {
+        DataType::read(&self.data_type, self.big_endian, registry).ok()?.dtype.foreign_name()
     }
 
     /// Returns the type to store; `None` if it does not fit the variable's netCDF type.
