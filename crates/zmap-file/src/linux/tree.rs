@@ -80,7 +80,7 @@ impl FileMap {
                 let entry = entry.map_err(fail)?;
                 let Some(name) = segment(&entry) else { continue };
                 match kind(dir.fd().map_err(fail)?, &entry).map_err(fail)? {
-                    EntryKind::Object => keys.push(here.join(name)?.as_str().to_owned()),
+                    EntryKind::Object => keys.push(here.join(name)?.into()),
                     EntryKind::Directory => open.push(here.join(name)?),
                     EntryKind::Nothing => {}
                 }
