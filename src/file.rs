@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use nczarr_dispatch::{Dataset, DatasetInfo, Fault, Place, Registry};
-use nczarr_model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
+use nczarr_model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 use nczarr_nc_table::NcDispatch;
 
 use crate::{Attribute, Group, OpenOptions, Variable};
@@ -26,7 +26,7 @@ pub struct File {
 /// The state that all handles of a dataset share.
 pub(crate) struct OpenDataset {
     dataset: Arc<dyn Dataset>,
-    place: Place,
+    place: Arc<Place>,
     registry: Arc<Registry>,
     closed: AtomicBool,
     /// The parts that a variable opened for its data lacks.
@@ -67,7 +67,8 @@ impl File {
         registry: Arc<Registry>,
         rest: Option<DeferredRest>,
     ) -> Self {
-        let open = Arc::new(OpenDataset { dataset, place, registry, closed: AtomicBool::new(false), rest });
+        let (place, closed) = (Arc::new(place), AtomicBool::new(false));
+        let open = Arc::new(OpenDataset { dataset, place, registry, closed, rest });
         Self { root: Group::new(open, GroupId::ROOT) }
     }
 
@@ -165,7 +166,8 @@ impl File {
     /// Those of the storage.
     pub fn faults(&self) -> Result<Vec<Fault>> {
         let mut faults = self.info().faults;
-        faults.extend(self.opened().dataset()?.search_faults()?);
+        let found = self.opened().dataset()?.search_faults();
+        faults.extend(found.map_err(|error| self.opened().located(error))?);
         Ok(faults)
     }
 
@@ -289,7 +291,7 @@ impl File {
     /// # Errors
     /// The storage's error; another attempt loses nothing.
     pub fn sync(&self) -> Result<()> {
-        self.opened().dataset()?.sync()
+        self.opened().dataset()?.sync().map_err(|error| self.opened().located(error))
     }
 
     /// Closes a dataset of one file in memory ([`OpenOptions::open_bytes`](crate::OpenOptions::open_bytes),
@@ -311,7 +313,7 @@ impl File {
     /// `NC_EINMEMORY` if it is not in memory; the errors of closing.
     pub fn close_to_bytes(self) -> Result<Vec<u8>> {
         self.opened().close()?;
-        self.opened().dataset.image()
+        self.opened().dataset.image().map_err(|error| self.opened().located(error))
     }
 
     /// Writes all changes and closes the dataset, for all its handles.
@@ -354,7 +356,8 @@ impl OpenDataset {
     /// Returns the dataset, unless it is closed.
     pub(crate) fn dataset(&self) -> Result<&Arc<dyn Dataset>> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(ErrorKind::BadId.context(format!("{}: the dataset is closed", self.place)));
+            let error = ErrorKind::BadId.context(format!("{}: the dataset is closed", self.place));
+            return Err(self.located(error));
         }
         Ok(&self.dataset)
     }
@@ -375,12 +378,21 @@ impl OpenDataset {
         if let Some(variable) = rest.variable.get() {
             return Ok(Some(variable));
         }
-        let variable = rest.options.open_variable(&self.place, &rest.name)?;
+        let variable = rest.options.open_variable(&*self.place, &rest.name)?;
         Ok(Some(rest.variable.get_or_init(|| variable)))
     }
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    pub(crate) fn shared_place(&self) -> Arc<Place> {
+        Arc::clone(&self.place)
+    }
+
+    /// Adds the path of the dataset to an error.
+    pub(crate) fn located(&self, error: Error) -> Error {
+        error.in_path(&self.place)
     }
 
     pub(crate) fn attribute(&self, group: GroupId, var: Option<VarId>, name: &str) -> Option<Attribute> {
@@ -405,7 +417,11 @@ impl OpenDataset {
     }
 
     /// Runs a change in define mode.
-    pub(crate) fn change<T>(&self, mut change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
+    pub(crate) fn change<T>(&self, change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
+        self.defining(change).map_err(|error| self.located(error))
+    }
+
+    fn defining<T>(&self, mut change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
         let dataset = &**self.dataset()?;
         match change(dataset) {
             Err(error) if error.kind() == ErrorKind::NotInDefine => {}
@@ -435,7 +451,7 @@ impl OpenDataset {
         match self.dataset()?._enddef(0, 0, 0, 0) {
             // Another thread was first.
             Err(error) if error.kind() == ErrorKind::NotInDefine => Ok(()),
-            outcome => outcome,
+            outcome => outcome.map_err(|error| self.located(error)),
         }
     }
 
@@ -447,7 +463,7 @@ impl OpenDataset {
         let reopen = Reopen(&self.closed);
         let outcome = self.dataset.close();
         std::mem::forget(reopen);
-        outcome
+        outcome.map_err(|error| self.located(error))
     }
 }
 

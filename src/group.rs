@@ -148,7 +148,8 @@ impl Group {
     /// # Errors
     /// [`ErrorKind::NoGrp`] that names the missing segment.
     pub fn group(&self, path: &str) -> Result<Self> {
-        Ok(self.at(self.open.model().group_at(self.id, path)?))
+        let group = self.open.model().group_at(self.id, path);
+        Ok(self.at(group.map_err(|error| self.open.located(error))?))
     }
 
     /// Returns the variables, in the order of definition.
@@ -189,7 +190,8 @@ impl Group {
     /// # Errors
     /// [`ErrorKind::NotVar`] with the existing variables, or [`ErrorKind::NoGrp`].
     pub fn variable(&self, path: &str) -> Result<Variable> {
-        Ok(self.variable_of(self.open.model().var_at(self.id, path)?))
+        let variable = self.open.model().var_at(self.id, path);
+        Ok(self.variable_of(variable.map_err(|error| self.open.located(error))?))
     }
 
     /// Returns the dimensions of this group, in the order of definition.
@@ -228,7 +230,8 @@ impl Group {
     /// # Errors
     /// [`ErrorKind::BadDim`] if there is none.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
-        Ok(self.dimension_of(self.find_dimension(name)?))
+        let dimension = self.find_dimension(name);
+        Ok(self.dimension_of(dimension.map_err(|error| self.open.located(error))?))
     }
 
     /// Returns the attributes, in the order of definition.

@@ -410,7 +410,9 @@ impl OpenOptions {
     /// As [`open`].
     pub fn open(&self, place: impl Into<Place>) -> Result<File> {
         let (place, registry) = (place.into(), default_or(&self.registry)?);
-        let dataset = registry.open_in(self.map.clone(), &place, self.writable, &self.options)?;
+        let dataset = registry
+            .open_in(self.map.clone(), &place, self.writable, &self.options)
+            .map_err(|error| error.in_path(&place))?;
         Ok(File::new(dataset, place, registry))
     }
 
@@ -462,7 +464,9 @@ impl OpenOptions {
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
     pub fn open_bytes(&self, name: impl Into<Place>, bytes: impl Into<SharedBytes>) -> Result<File> {
         let (name, registry) = (name.into(), default_or(&self.registry)?);
-        let dataset = registry.open_bytes(&name, bytes.into(), self.writable, &self.options)?;
+        let dataset = registry
+            .open_bytes(&name, bytes.into(), self.writable, &self.options)
+            .map_err(|error| error.in_path(&name))?;
         Ok(File::new(dataset, name, registry))
     }
 
@@ -475,7 +479,9 @@ impl OpenOptions {
     /// the file (`NC_EPERM` for an archive).
     pub fn open_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
         let (place, registry) = (place.into(), default_or(&self.registry)?);
-        let dataset = registry.open_in_memory(&place, self.writable, &self.options, persist)?;
+        let dataset = registry
+            .open_in_memory(&place, self.writable, &self.options, persist)
+            .map_err(|error| error.in_path(&place))?;
         Ok(File::new(dataset, place, registry))
     }
 
@@ -497,7 +503,9 @@ impl OpenOptions {
         }
         let (place, registry) = (place.into(), default_or(&self.registry)?);
         let only = OpenScope { path: variable, data_only: false };
-        let dataset = registry.open_for(self.map.clone(), &place, only, &self.options)?;
+        let dataset = registry
+            .open_for(self.map.clone(), &place, only, &self.options)
+            .map_err(|error| error.in_path(&place))?;
         File::new(dataset, place, registry).root().variable(variable)
     }
 
@@ -534,7 +542,9 @@ impl OpenOptions {
         }
         let (place, registry) = (place.into(), default_or(&self.registry)?);
         let only = OpenScope { path: variable, data_only: true };
-        let dataset = registry.open_for(self.map.clone(), &place, only, &self.options)?;
+        let dataset = registry
+            .open_for(self.map.clone(), &place, only, &self.options)
+            .map_err(|error| error.in_path(&place))?;
         let variable = File::for_data(dataset, place, registry, self, variable).root().variable(variable)?;
         // Prepares filters and memory; errors are reported by the first read.
         let _ = variable.access();
@@ -639,7 +649,9 @@ impl CreateOptions {
     pub fn create(&self, place: impl Into<Place>) -> Result<File> {
         let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
         let map = self.map.clone();
-        let dataset = registry.create_in(map, &place, self.clobber, self.classic_model, &self.options)?;
+        let dataset = registry
+            .create_in(map, &place, self.clobber, self.classic_model, &self.options)
+            .map_err(|error| error.in_path(&place))?;
         Ok(File::new(dataset, place, registry))
     }
 
@@ -669,8 +681,9 @@ impl CreateOptions {
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.
     pub fn create_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
         let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
-        let dataset =
-            registry.create_in_memory(&place, self.clobber, self.classic_model, &self.options, persist)?;
+        let dataset = registry
+            .create_in_memory(&place, self.clobber, self.classic_model, &self.options, persist)
+            .map_err(|error| error.in_path(&place))?;
         Ok(File::new(dataset, place, registry))
     }
 }

@@ -151,9 +151,9 @@ impl Variable {
         part.expect(out.len())?;
         let mut memory = OutBuf::for_numbers(out);
         part.select()?.get(MemMut::Fixed { ty: T::TYPE, out: &mut memory })?;
-        memory.into_numbers().ok_or_else(|| {
-            ErrorKind::Internal.context(format!("{}: the result was not filled", part.access.path()))
-        })
+        memory
+            .into_numbers()
+            .ok_or_else(|| part.access.with_path(ErrorKind::Internal.context("the result was not filled")))
     }
 
     /// Reads text, one byte per element.
@@ -196,8 +196,8 @@ impl Variable {
         let shape = DimVec::from(strings.shape());
         let texts = strings.into_vec().into_iter().enumerate().map(|(index, string)| {
             String::from_utf8(string.into_bytes()).map_err(|error| {
-                let what = format!("{}: string {index} is not UTF-8", self.full_name());
-                ErrorKind::Char.context(what).caused_by(error.utf8_error())
+                let what = format!("string {index} is not UTF-8");
+                self.located(ErrorKind::Char.context(what).caused_by(error.utf8_error()))
             })
         });
         Ok(Array::new(shape, texts.collect::<Result<_>>()?))
@@ -223,7 +223,7 @@ impl Variable {
         let found = strings.len();
         match <[String; 1]>::try_from(strings) {
             Ok([string]) => Ok(string),
-            Err(_) => Err(wrong_length("elements", 1, found).at(self.full_name())),
+            Err(_) => Err(self.located(wrong_length("elements", 1, found))),
         }
     }
 
@@ -274,7 +274,7 @@ impl Variable {
         let selected = part.select()?;
         match part.bytes(size)? {
             bytes if bytes == out.len() => fill(selected, ty, out),
-            bytes => Err(wrong_length("bytes", bytes as u64, out.len()).at(part.access.path())),
+            bytes => Err(part.access.with_path(wrong_length("bytes", bytes as u64, out.len()))),
         }
     }
 
@@ -301,7 +301,7 @@ impl Variable {
         let part = self.part(extents)?;
         let selected = part.select()?;
         let count = part.selection.slab().count;
-        nczarr_model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
+        nczarr_model::check_imap(count, imap, out.len()).map_err(|error| part.access.with_path(error))?;
         nczarr_model::scatter_items(count, imap, out, &part.fetch_selected::<T>(selected, T::TYPE)?)
     }
 
@@ -484,7 +484,7 @@ impl Variable {
         let (ty, size) = self.fixed_type()?;
         if !bytes.len().is_multiple_of(size) {
             let whole = (bytes.len() / size * size) as u64;
-            return Err(wrong_length("bytes", whole, bytes.len()).at(self.full_name()));
+            return Err(self.located(wrong_length("bytes", whole, bytes.len())));
         }
         let selection = self.select_for_write(extents, bytes.len() / size)?;
         self.write(&selection.slab(), MemRef::Fixed { ty, bytes })
@@ -512,11 +512,10 @@ impl Variable {
         let model = self.open.model();
         self.want_sound(&model)?;
         let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
-        let selection = Selection::new(extents, &shape).map_err(|error| error.at(self.full_name()))?;
+        let selection = Selection::new(extents, &shape).map_err(|error| self.located(error))?;
         let slab = selection.slab();
-        slab.check(&shape, |dim| unlimited[dim]).map_err(|error| error.at(self.full_name()))?;
-        nczarr_model::check_imap(slab.count, imap, values.len())
-            .map_err(|error| error.at(self.full_name()))?;
+        slab.check(&shape, |dim| unlimited[dim]).map_err(|error| self.located(error))?;
+        nczarr_model::check_imap(slab.count, imap, values.len()).map_err(|error| self.located(error))?;
         let len = byte_len(slab.len(), size_of::<T>())?;
         let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
             let dense = bytemuck::try_cast_slice_mut(out.put_zeros(len)?).map_err(|_| ErrorKind::Internal)?;
@@ -553,7 +552,7 @@ impl<'v> VariablePart<'v> {
     /// Selects the part of a variable.
     fn new(access: Access<'v>, extents: impl Extents) -> Result<Self> {
         let shape = access.shape();
-        let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
+        let selection = Selection::new(extents, &shape).map_err(|error| access.with_path(error))?;
         Ok(Self { access, selection })
     }
 }
@@ -561,13 +560,13 @@ impl<'v> VariablePart<'v> {
 impl VariablePart<'_> {
     /// Returns the size of its elements, of `size` bytes each.
     pub(crate) fn bytes(&self, size: usize) -> Result<usize> {
-        byte_len(self.selection.slab().len(), size).map_err(|error| error.at(self.access.path()))
+        byte_len(self.selection.slab().len(), size).map_err(|error| self.access.with_path(error))
     }
 
     fn expect(&self, elements: usize) -> Result<()> {
         // An error about the bounds has precedence.
         expect(&self.selection, elements)
-            .or_else(|error| self.select().and(Err(error.at(self.access.path()))))
+            .or_else(|error| self.select().and(Err(self.access.with_path(error))))
     }
 
     /// Checks it against the variable's shape.
@@ -616,7 +615,7 @@ impl VariablePart<'_> {
     /// Checks the memory type before memory is allocated.
     fn check_type(&self, memtype: NcType) -> Result<()> {
         nczarr_model::convert::check(self.access.xtype(), memtype)
-            .map_err(|error| error.at(self.access.path()))
+            .map_err(|error| self.access.with_path(error))
     }
 
     /// Reads into memory of exactly the right size.
@@ -646,7 +645,7 @@ impl Variable {
         let select = |shape: &[u64], unlimited: &[bool]| {
             Selection::for_write(extents, shape, unlimited, elements as u64)
                 .and_then(|selection| expect(&selection, elements).map(|()| selection))
-                .map_err(|error| error.at(self.full_name()))
+                .map_err(|error| self.located(error))
         };
         // In data mode the dimensions are cached with the prepared variable.
         if !self.open.dataset()?.model().is_defining()
@@ -662,7 +661,7 @@ impl Variable {
     /// Fails with the variable's problem if its shape is unknown, so that extents are not blamed.
     fn want_sound(&self, model: &Model) -> Result<()> {
         match &model.var(self.id)?.problem {
-            Some(problem) => Err(problem.clone().at(self.full_name())),
+            Some(problem) => Err(self.located(problem.clone())),
             None => Ok(()),
         }
     }
@@ -672,9 +671,7 @@ impl Variable {
         let ty = model.var(self.id)?.xtype;
         match model.type_size(ty)? {
             Some(size) if size > 0 && model.is_fixed(ty)? => Ok((ty, size)),
-            _ => {
-                Err(ErrorKind::BadType.context(format!("{}: elements have no fixed size", self.full_name())))
-            }
+            _ => Err(self.located(ErrorKind::BadType.context("elements have no fixed size"))),
         }
     }
 }

@@ -277,7 +277,7 @@ impl Variable {
     }
 
     fn named(&self, error: Error) -> Error {
-        error.at(self.full_name())
+        self.located(error)
     }
 }
 

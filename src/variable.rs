@@ -5,7 +5,9 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use nczarr_dispatch::CacheConfig;
-use nczarr_model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
+use nczarr_model::{
+    Chunking, Defined, Edit, Endian, Error, FilterSpec, GroupId, NcType, Result, Values, Var, VarId,
+};
 use nczarr_nc_table::{NcDispatch, VarAccess};
 
 use crate::file::OpenDataset;
@@ -57,6 +59,17 @@ impl Variable {
         Self { open, id, kept: AccessCache::default() }
     }
 
+    /// Adds the paths of the dataset and the variable to an error.
+    pub(crate) fn located(&self, error: Error) -> Error {
+        let name = self.full_name();
+        self.open.located(error.in_variable(&name).at(name))
+    }
+
+    /// Makes an edit of this variable.
+    pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.open.edit(edit).map_err(|error| error.in_variable(self.full_name()))
+    }
+
     /// Returns the prepared variable, looked up again after edits.
     pub(crate) fn access(&self) -> Result<Access<'_>> {
         let dataset = self.open.dataset()?;
@@ -65,7 +78,7 @@ impl Variable {
         let first = match self.kept.first.get() {
             Some(first) => first,
             None => {
-                let access = VarAccess::new(&**dataset, self.id)?;
+                let access = VarAccess::at(self.open.shared_place(), &**dataset, self.id)?;
                 self.kept.first.get_or_init(|| (edition, access))
             }
         };
@@ -77,7 +90,7 @@ impl Variable {
         {
             return Ok(Access::Later(Arc::clone(later)));
         }
-        let later = Arc::new(VarAccess::new(&**dataset, self.id)?);
+        let later = Arc::new(VarAccess::at(self.open.shared_place(), &**dataset, self.id)?);
         let mut kept = self.kept.later.write().unwrap_or_else(PoisonError::into_inner);
         *kept = Some((edition, Arc::clone(&later)));
         Ok(Access::Later(later))
@@ -358,7 +371,8 @@ impl Variable {
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
     pub fn put_attribute(&self, name: &str, values: impl IntoValues) -> Result<()> {
         let (group, var) = self.place();
-        self.open.put_att(group, var, name, values.into_values())
+        let put = self.open.put_att(group, var, name, values.into_values());
+        put.map_err(|error| error.in_variable(self.full_name()))
     }
 
     /// Renames an attribute.
@@ -381,7 +395,7 @@ impl Variable {
     /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
     pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
         let (group, var) = self.place();
-        self.open.edit(&Edit::RenameAtt { group, var, name, to }).map(drop)
+        self.edit(&Edit::RenameAtt { group, var, name, to }).map(drop)
     }
 
     /// Deletes an attribute.
@@ -404,7 +418,7 @@ impl Variable {
     /// `NC_ENOTATT` if there is none, `NC_EPERM`.
     pub fn delete_attribute(&self, name: &str) -> Result<()> {
         let (group, var) = self.place();
-        self.open.edit(&Edit::DelAtt { group, var, name }).map(drop)
+        self.edit(&Edit::DelAtt { group, var, name }).map(drop)
     }
 
     /// Renames the variable.
@@ -426,7 +440,7 @@ impl Variable {
     /// # Errors
     /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
     pub fn rename(&self, name: &str) -> Result<()> {
-        self.open.edit(&Edit::RenameVar { var: self.id, name }).map(drop)
+        self.edit(&Edit::RenameVar { var: self.id, name }).map(drop)
     }
 
     /// Returns the value of unwritten elements; `None` if it is undefined (no-fill).
@@ -466,7 +480,7 @@ impl Variable {
     /// As [`FromValues::from_values`].
     pub fn get_fill<T: FromValues>(&self) -> Result<Option<T>> {
         let value = self.fill_value().map(|value| T::from_values(&value)).transpose();
-        value.map_err(|error| error.at(format_args!("{}: fill value", self.full_name())))
+        value.map_err(|error| self.located(error.at("fill value")))
     }
 
     /// The filters, in the order of encoding.
@@ -554,7 +568,7 @@ impl Variable {
     /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` for an invalid shape; `NC_EINVAL` for a scalar.
     pub fn set_chunking(&self, shape: &[u64]) -> Result<()> {
         let chunking = Chunking::Chunked(shape.to_vec());
-        self.open.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
+        self.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
     }
 
     /// Returns the shape of its shards in elements: objects of several chunks. `None` if each chunk is an
@@ -596,7 +610,7 @@ impl Variable {
     /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` if the shape is not a whole number of chunks;
     /// `NC_EINVAL` for scalars and contiguous variables; `NC_ENOTNC4` in other formats.
     pub fn set_shards(&self, shape: &[u64]) -> Result<()> {
-        self.open.edit(&Edit::DefVarShards { var: self.id, shards: Some(shape) }).map(drop)
+        self.edit(&Edit::DefVarShards { var: self.id, shards: Some(shape) }).map(drop)
     }
 
     /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle`.
@@ -657,7 +671,7 @@ impl Variable {
             params: params.to_vec(),
             ..FilterSpec::default()
         };
-        self.open.edit(&Edit::DefVarFilter { var: self.id, filter: &filter }).map(drop)
+        self.edit(&Edit::DefVarFilter { var: self.id, filter: &filter }).map(drop)
     }
 
     /// Sets the fill value: one value of the variable's type.
@@ -681,7 +695,7 @@ impl Variable {
     /// `NC_ELATEFILL` once data was written, `NC_EBADTYPE` for a value of another type.
     pub fn set_fill(&self, value: impl IntoValues) -> Result<()> {
         let value = value.into_values();
-        self.open.edit(&Edit::DefVarFill { var: self.id, no_fill: false, value: Some(&value) }).map(drop)
+        self.edit(&Edit::DefVarFill { var: self.id, no_fill: false, value: Some(&value) }).map(drop)
     }
 
     /// Leaves unwritten elements undefined.
@@ -704,7 +718,7 @@ impl Variable {
     /// # Errors
     /// `NC_ELATEFILL` once data was written.
     pub fn set_no_fill(&self) -> Result<()> {
-        self.open.edit(&Edit::DefVarFill { var: self.id, no_fill: true, value: None }).map(drop)
+        self.edit(&Edit::DefVarFill { var: self.id, no_fill: true, value: None }).map(drop)
     }
 
     /// Sets the stored byte order.
@@ -727,7 +741,7 @@ impl Variable {
     /// # Errors
     /// `NC_ELATEDEF` once data was written.
     pub fn set_endian(&self, endian: Endian) -> Result<()> {
-        self.open.edit(&Edit::DefVarEndian { var: self.id, endian }).map(drop)
+        self.edit(&Edit::DefVarEndian { var: self.id, endian }).map(drop)
     }
 
     /// Sets the chunk cache.

@@ -31,18 +31,16 @@ impl Variable {
     pub fn set_codecs<C: Into<Codec>>(&self, codecs: impl IntoIterator<Item = C>) -> Result<()> {
         let resolve = |codec: C| codec.into().resolve(self.open.registry());
         let filters: Result<Vec<_>> = codecs.into_iter().map(resolve).collect();
-        let filters = filters.map_err(|error| error.at(self.full_name()))?;
+        let filters = filters.map_err(|error| self.located(error))?;
         let lost =
             filters.iter().filter(|filter| filter.hdf5_id.is_some()).find_map(|filter| filter.codec.as_ref());
         if let Some(lost) = lost
             && self.open.dataset()?.json_metadata().is_none()
         {
-            return Err(ErrorKind::Filter.context(format!(
-                "{}: codec {lost}: this format stores HDF5 parameters, which lose a member; use Codec::named",
-                self.full_name()
-            )));
+            let what = "this format stores HDF5 parameters, which lose a member; use Codec::named";
+            return Err(self.located(ErrorKind::Filter.context(format!("codec {lost}: {what}"))));
         }
-        self.open.edit(&Edit::DefVarFilters { var: self.id, filters: &filters }).map(drop)
+        self.edit(&Edit::DefVarFilters { var: self.id, filters: &filters }).map(drop)
     }
 
     /// Adds the fletcher32 filter: a checksum of each chunk.
@@ -87,7 +85,7 @@ impl Variable {
     /// `NC_EINVAL` for a type other than float and double, and for digits out of range; `NC_ELATEDEF` once
     /// data was written; `NC_ENOTNC4` in classic files.
     pub fn set_quantize(&self, quantize: impl Into<Option<Quantize>>) -> Result<()> {
-        self.open.edit(&Edit::DefVarQuantize { var: self.id, quantize: quantize.into() }).map(drop)
+        self.edit(&Edit::DefVarQuantize { var: self.id, quantize: quantize.into() }).map(drop)
     }
 
     /// Returns the rounding of written floats; `None` if values are kept.

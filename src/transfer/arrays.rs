@@ -98,9 +98,9 @@ impl Variable {
         let selection = self.select_for_write(extents, values.len())?;
         self.expect_shape(values.shape(), &selection.shape())?;
         let ordered = values.as_standard_layout();
-        let values = ordered.as_slice().ok_or_else(|| {
-            ErrorKind::Internal.context(format!("{}: an array in C order is not a slice", self.full_name()))
-        })?;
+        let values = ordered
+            .as_slice()
+            .ok_or_else(|| self.located(ErrorKind::Internal.context("an array in C order is not a slice")))?;
         self.write_selection(values, &selection)
     }
 
@@ -109,10 +109,8 @@ impl Variable {
         if found.iter().map(|&len| len as u64).eq(expected.iter().copied()) {
             return Ok(());
         }
-        Err(ErrorKind::Inval.context(format!(
-            "{}: wrong shape of the array (expected {expected:?}, found {found:?})",
-            self.full_name()
-        )))
+        let what = format!("wrong shape of the array (expected {expected:?}, found {found:?})");
+        Err(self.located(ErrorKind::Inval.context(what)))
     }
 }
 

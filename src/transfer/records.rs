@@ -83,8 +83,7 @@ impl Variable {
     /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is not a compound; `NC_EBADFIELD` if it has no
     /// such field.
     pub fn get_field<T: Number>(&self, field: &str, extents: impl Extents) -> Result<Array<T>> {
-        let named =
-            |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
+        let named = |error: nczarr_model::Error| self.located(error.at(format_args!("field {field}")));
         let model = self.open.model();
         let (own, size) = self.fixed_type()?;
         let place = FieldPlace::find(&model, own, field).map_err(named)?;
@@ -125,12 +124,12 @@ impl Variable {
         let count = part.bytes(size_of::<NcString>())? / size_of::<NcString>();
         let mut lists = Vec::new();
         lists.try_reserve_exact(count).map_err(|error| {
-            ErrorKind::NoMem.context(format!("{}: {count} lists", self.full_name())).caused_by(error)
+            self.located(ErrorKind::NoMem.context(format!("{count} lists")).caused_by(error))
         })?;
         lists.resize(count, NcString::new());
         selected.get(MemMut::Strings(&mut lists))?;
         let lists = lists.into_iter().map(|list| numbers(base, list.as_bytes()).map(Buffer::into_vec));
-        lists.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))
+        lists.collect::<Result<_>>().map_err(|error| self.located(error))
     }
 
     /// Writes lists of numbers, in C order of the part.
@@ -139,7 +138,7 @@ impl Variable {
     /// As [`Variable::put`]; `NC_EBADTYPE` if the elements are not lists.
     pub fn put_lists<T: Number, L: AsRef<[T]>>(&self, lists: &[L], extents: impl Extents) -> Result<()> {
         let base = self.list_base()?;
-        let named = |error: nczarr_model::Error| error.at(self.full_name());
+        let named = |error: nczarr_model::Error| self.located(error);
         let selection = self.select_for_write(extents, lists.len())?;
         let stored = lists.iter().map(|list| {
             let bytes: &[u8] = bytemuck::must_cast_slice(list.as_ref());
@@ -152,7 +151,7 @@ impl Variable {
     fn list_base(&self) -> Result<NcType> {
         match self.user_type().map(|user| user.class) {
             Some(TypeClass::Vlen { base }) => Ok(base),
-            _ => Err(ErrorKind::BadType.context(format!("{}: not a variable of lists", self.full_name()))),
+            _ => Err(self.located(ErrorKind::BadType.context("not a variable of lists"))),
         }
     }
 }

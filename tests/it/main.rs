@@ -14,6 +14,7 @@ mod corpus;
 mod edits;
 mod encoded_chunks;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod error_places;
 mod failpoints;
 mod features;
 mod file_names;

@@ -209,7 +209,8 @@ impl<F: ElementKind> ArrayEngine<F> {
 
     /// Adds the array and the chunk to an error.
     pub(crate) fn at_chunk(&self, error: Error, index: &ChunkIndex) -> Error {
-        error.at(format_args!("{}: chunk {}", self.name, self.key(index)))
+        let key = self.key(index);
+        error.in_key(&key).at(format_args!("{}: chunk {key}", self.name))
     }
 
     /// Fails if the array is read-only.

@@ -8,6 +8,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error_places::ErrorPlaces;
+
 /// The result of every fallible function of the project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -207,6 +209,9 @@ pub enum ErrorKind {
     ZarrMeta = -144,
     /// `NCZ_ECANCELLED`: an observer stopped the transfer. An extension: `netcdf.h` has no such code.
     Cancelled = -3001,
+    /// `NCZ_ETIMEOUT`: a server or file system did not answer in time. An extension: `netcdf.h` has no such
+    /// code.
+    Timeout = -3002,
 }
 
 impl ErrorKind {
@@ -307,6 +312,7 @@ impl ErrorKind {
         Self::NotZarr,
         Self::ZarrMeta,
         Self::Cancelled,
+        Self::Timeout,
     ];
 
     /// Returns the netCDF code, a negative number. Extensions are below -3000.
@@ -417,6 +423,7 @@ impl ErrorKind {
             Self::NotZarr => "NC_ENOTZARR",
             Self::ZarrMeta => "NC_EZARRMETA",
             Self::Cancelled => "NCZ_ECANCELLED",
+            Self::Timeout => "NCZ_ETIMEOUT",
         }
     }
 
@@ -518,13 +525,15 @@ impl ErrorKind {
             Self::NotZarr => "not (NC)Zarr",
             Self::ZarrMeta => "consolidated metadata invalid",
             Self::Cancelled => "the transfer was stopped",
+            Self::Timeout => "no answer in time",
         }
     }
 
     /// Creates an error of this kind with a message.
     #[must_use]
     pub fn context(self, what: impl Into<String>) -> Error {
-        Error(Box::new(ErrorInner { kind: self, what: what.into(), source: None }))
+        let places = ErrorPlaces::default();
+        Error(Box::new(ErrorInner { kind: self, what: what.into(), source: None, places }))
     }
 }
 
@@ -546,6 +555,7 @@ struct ErrorInner {
     kind: ErrorKind,
     what: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    places: ErrorPlaces,
 }
 
 impl Error {
@@ -557,6 +567,14 @@ impl Error {
     /// Returns the netCDF code of the kind.
     pub fn code(&self) -> i32 {
         self.0.kind.code()
+    }
+
+    pub(crate) fn places(&self) -> &ErrorPlaces {
+        &self.0.places
+    }
+
+    pub(crate) fn places_mut(&mut self) -> &mut ErrorPlaces {
+        &mut self.0.places
     }
 
     /// Returns the message, without the name of the kind.
@@ -588,6 +606,7 @@ impl Error {
             Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Access,
             Io::AlreadyExists => ErrorKind::Exist,
             Io::OutOfMemory => ErrorKind::NoMem,
+            Io::TimedOut => ErrorKind::Timeout,
             _ => ErrorKind::Io,
         };
         kind.context(what).caused_by(source)

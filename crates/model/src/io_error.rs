@@ -36,6 +36,7 @@ fn system_kind(error: &Error) -> io::ErrorKind {
         ErrorKind::Exist | ErrorKind::Object => io::ErrorKind::AlreadyExists,
         ErrorKind::Trunc => io::ErrorKind::UnexpectedEof,
         ErrorKind::NoMem => io::ErrorKind::OutOfMemory,
+        ErrorKind::Timeout => io::ErrorKind::TimedOut,
         ErrorKind::NotBuilt => io::ErrorKind::Unsupported,
         ErrorKind::Inval | ErrorKind::InvalCoords | ErrorKind::Edge | ErrorKind::Stride | ErrorKind::Url => {
             io::ErrorKind::InvalidInput

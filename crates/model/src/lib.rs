@@ -16,6 +16,7 @@ mod cell;
 pub mod convert;
 mod edit;
 mod error;
+mod error_places;
 pub mod fill;
 mod ids;
 mod io_error;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nczarr_model::{CheckedSlab, Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
-use nczarr_dispatch::{Dataset, Linear, MemMut, MemRef, VarData, byte_len};
+use nczarr_dispatch::{Dataset, Linear, MemMut, MemRef, Place, VarData, byte_len};
 use nczarr_runtime::{DimVec, trace};
 
 /// The properties of a variable that the checks of a data call need.
@@ -15,6 +15,8 @@ use nczarr_runtime::{DimVec, trace};
 #[derive(Debug, Clone)]
 pub(crate) struct VarShape {
     path: Arc<str>,
+    /// The dataset, for errors.
+    place: Option<Arc<Place>>,
     xtype: NcType,
     /// The types, if elements are packed in string memory: for user-defined types without a fixed size.
     packed: Option<Arc<Model>>,
@@ -46,6 +48,7 @@ impl VarShape {
         let fixed = model.is_fixed(var.xtype)?;
         Ok(Self {
             path: model.var_path(id)?.into(),
+            place: None,
             xtype: var.xtype,
             packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::new(model.types_only())),
             element_size: model.type_size(var.xtype)?.filter(|_| fixed),
@@ -55,6 +58,11 @@ impl VarShape {
 
     /// The error with the variable's path before it, once: a driver, or its engine, may have put it there.
     pub fn at(&self, error: Error) -> Error {
+        let error = match &self.place {
+            Some(place) => error.in_path(place),
+            None => error,
+        };
+        let error = error.in_variable(&self.path);
         let named = error.what().strip_prefix(&*self.path).is_some_and(|rest| rest.starts_with([':', '[']));
         if named { error } else { error.at(&self.path) }
     }
@@ -167,7 +175,19 @@ impl VarAccess {
     /// # Errors
     /// `NC_ENOTVAR`, or the reason why the data cannot be read.
     pub fn new<D: Dataset + ?Sized>(dataset: &D, var: VarId) -> Result<Self> {
+        Self::of(VarShape::new(&dataset.model().snapshot(), var)?, dataset, var)
+    }
+
+    /// As [`VarAccess::new`], of the dataset at `place`: its errors have this path.
+    ///
+    /// # Errors
+    /// As [`VarAccess::new`].
+    pub fn at<D: Dataset + ?Sized>(place: Arc<Place>, dataset: &D, var: VarId) -> Result<Self> {
         let shape = VarShape::new(&dataset.model().snapshot(), var)?;
+        Self::of(VarShape { place: Some(place), ..shape }, dataset, var)
+    }
+
+    fn of<D: Dataset + ?Sized>(shape: VarShape, dataset: &D, var: VarId) -> Result<Self> {
         let data = dataset.data(var).map_err(|error| shape.at(error))?;
         Ok(Self { shape, data })
     }

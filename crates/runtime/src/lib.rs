@@ -21,6 +21,7 @@ mod rc_file;
 mod rename_lock;
 mod setters;
 mod static_plugin;
+mod time_out;
 pub mod trace;
 mod wait;
 mod write_fence;
@@ -35,5 +36,6 @@ pub use pool::{
 pub use rc_file::RcFile;
 pub use rename_lock::{ExclusiveGuard, RenameLock, SharedGuard, has_elapsed};
 pub use static_plugin::StaticPlugin;
+pub use time_out::is_timeout;
 pub use wait::{Task, wait_for};
 pub use write_fence::{CloseState, WriteFence};

@@ -12,6 +12,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::is_timeout;
 use nczarr_storage::Forbidden;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -94,7 +95,8 @@ enum FetchFailure {
 ///
 /// # Errors
 /// `NC_EAUTH` if the server refuses the request; `NC_EIO` if the file exceeds the limit or changed;
-/// `NC_ECURL` for other failures.
+/// `NCZ_ETIMEOUT` if the
+/// server does not answer in time; `NC_ECURL` for other failures.
 pub(crate) async fn fetch(asker: Requester, question: FileRequest) -> Result<Option<FileBytes>> {
     let config = &asker.config;
     let _turn = asker.turns.acquire().await;
@@ -112,9 +114,8 @@ pub(crate) async fn fetch(asker: Requester, question: FileRequest) -> Result<Opt
         let is_late = pause >= clock.left();
         if tries >= config.tries || is_late {
             let why = if is_late { "timed out" } else { "no attempts are left" };
-            return Err(at(ErrorKind::Curl
-                .context(format!("{why} after {tries} attempts"))
-                .caused_by(error)));
+            let kind = if is_late { ErrorKind::Timeout } else { error.kind() };
+            return Err(at(kind.context(format!("{why} after {tries} attempts")).caused_by(error)));
         }
         tracing::debug!(place = %question.place, tries, %error, "asking again");
         tokio::time::sleep(pause).await;
@@ -145,7 +146,7 @@ async fn attempt(
             Ok(answer) => answer?,
             Err(_) => {
                 return Err(FetchFailure::Again(
-                    ErrorKind::Curl.context("no response from the server"),
+                    ErrorKind::Timeout.context("no response from the server"),
                     None,
                 ));
             }
@@ -310,8 +311,9 @@ async fn head(
         if let Some(reason) = permanent_reason(&error) {
             return FetchFailure::Failed(ErrorKind::Curl.context(reason).caused_by(error));
         }
-        let kind = if error.is_connect() { "no connection to the server" } else { "the connection broke" };
-        FetchFailure::Again(ErrorKind::Curl.context(kind).caused_by(error), None)
+        let what = if error.is_connect() { "no connection to the server" } else { "the connection broke" };
+        let kind = if is_timeout(&error) { ErrorKind::Timeout } else { ErrorKind::Curl };
+        FetchFailure::Again(kind.context(what).caused_by(error), None)
     })?;
     settings.jar.keep(place, answer.headers());
     Ok((answer, sent))
@@ -348,7 +350,10 @@ async fn body(
                 let what = format!("the response broke off after {seen} bytes");
                 return Err(FetchFailure::Again(ErrorKind::Curl.context(what).caused_by(error), None));
             }
-            Err(_) => return Err(again(format!("the response stalled after {seen} bytes"))),
+            Err(_) => {
+                let what = format!("the response stalled after {seen} bytes");
+                return Err(FetchFailure::Again(ErrorKind::Timeout.context(what), None));
+            }
         };
         let Some(data) = frame.data_ref() else { continue };
         seen += data.len() as u64;

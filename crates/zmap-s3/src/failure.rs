@@ -9,6 +9,7 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use nczarr_model::{Error, ErrorKind};
+use nczarr_runtime::is_timeout;
 use nczarr_storage::Forbidden;
 
 use crate::permanent::permanent_reason;
@@ -35,6 +36,8 @@ pub(crate) struct RequestFailure {
     pub(crate) total: Option<u64>,
     /// A hint for the message, perhaps empty.
     pub(crate) note: &'static str,
+    /// No answer came in time.
+    pub(crate) late: bool,
 }
 
 /// The content of an error response.
@@ -51,46 +54,31 @@ pub(crate) struct ErrorResponse<'h> {
 impl RequestFailure {
     /// Makes the failure for an invalid response, as if damaged in transit.
     pub(crate) fn damaged(text: impl Into<String>) -> Self {
-        Self {
-            status: 200,
-            code: String::new(),
-            text: text.into(),
-            transient: true,
-            unsure: true,
-            total: None,
-            note: "",
-        }
+        Self { status: 200, ..Self::unsent(text.into()) }
     }
 
     /// Makes a failure that no retry can help.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self {
-            status: 200,
-            code: String::new(),
-            text: text.into(),
-            transient: false,
-            unsure: false,
-            total: None,
-            note: "",
-        }
+        Self { status: 200, transient: false, unsure: false, ..Self::unsent(text.into()) }
     }
 
     /// Makes the failure for a timeout.
     pub(crate) fn stalled(text: impl Into<String>) -> Self {
-        Self {
-            status: 0,
-            code: String::new(),
-            text: text.into(),
-            transient: true,
-            unsure: true,
-            total: None,
-            note: "",
-        }
+        Self { late: true, ..Self::unsent(text.into()) }
     }
 
     /// Makes the failure for a broken connection, or for unreachable credentials.
     pub(crate) fn unsent(text: String) -> Self {
-        Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None, note: "" }
+        Self {
+            status: 0,
+            code: String::new(),
+            text,
+            transient: true,
+            unsure: true,
+            total: None,
+            note: "",
+            late: false,
+        }
     }
 
     /// Makes the failure for missing credentials. The SDK retried already, and its first failure explains
@@ -103,14 +91,14 @@ impl RequestFailure {
     pub(crate) fn unconnected(error: &(dyn std::error::Error + 'static)) -> Self {
         match permanent_reason(error) {
             Some(reason) => Self::refused(format!("{reason}: {}", chain(error))),
-            None => Self::unsent(chain(error)),
+            None => Self { late: is_timeout(error), ..Self::unsent(chain(error)) },
         }
     }
 
     /// Makes the failure for an incomplete or unreadable response. It may or may not have stated an absence.
     pub(crate) fn unreadable(status: u16, text: String) -> Self {
         let transient = matches!(status, 200..=299 | 404 | 408 | 429 | 500..=599);
-        Self { status, code: String::new(), text, transient, unsure: true, total: None, note: "" }
+        Self { status, transient, ..Self::unsent(text) }
     }
 
     /// Makes the failure for an error response.
@@ -137,6 +125,7 @@ impl RequestFailure {
             unsure: !(300..500).contains(&status) || status == 408,
             total,
             note: "",
+            late: false,
         }
     }
 
@@ -157,31 +146,18 @@ impl RequestFailure {
             SdkError::ResponseError(answer) => {
                 Self::unreadable(answer.raw().status().as_u16(), chain(&error))
             }
-            SdkError::ConstructionFailure(_) => Self {
-                status: 0,
-                code: String::new(),
-                text: chain(&error),
-                transient: false,
-                unsure: false,
-                total: None,
-                note: "",
-            },
+            SdkError::ConstructionFailure(_) => {
+                Self { transient: false, unsure: false, ..Self::unsent(chain(&error)) }
+            }
             SdkError::DispatchFailure(_) if has_credentials_error(&error) => Self::no_keys(chain(&error)),
             SdkError::DispatchFailure(dispatch) => {
                 if let Some(reason) = permanent_reason(&error) {
                     return Self::refused(format!("{reason}: {}", chain(&error)));
                 }
                 let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
-                Self {
-                    status: 0,
-                    code: String::new(),
-                    text: chain(&error),
-                    transient,
-                    unsure: true,
-                    total: None,
-                    note: "",
-                }
+                Self { transient, late: dispatch.is_timeout(), ..Self::unsent(chain(&error)) }
             }
+            SdkError::TimeoutError(_) => Self::stalled(chain(&error)),
             _ => Self::unsent(chain(&error)),
         }
     }
@@ -204,6 +180,7 @@ impl RequestFailure {
             | (_, NO_KEYS | "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
                 ErrorKind::Auth
             }
+            _ if self.late => ErrorKind::Timeout,
             _ => ErrorKind::S3,
         };
         let tried = if tries > 1 { format!(" ({tries} attempts)") } else { String::new() };

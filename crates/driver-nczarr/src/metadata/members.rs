@@ -1,6 +1,7 @@
 //! Members of documents: reading lists of sizes, and errors.
 
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Key;
 
 use crate::metadata::json::{ObjectMembers, Value, text};
 
@@ -40,6 +41,14 @@ pub(crate) fn sizes(raw: &ObjectMembers<'_>, name: &str, rank_limit: usize) -> R
         sizes.push(item.as_u64().ok_or_else(|| bad_member(name, expected, Some(item)))?);
     }
     Ok(sizes)
+}
+
+/// Adds the key of a node's document to an error.
+pub(crate) fn at_document(error: Error, node: &Key, name: &str) -> Error {
+    match node.join(name) {
+        Ok(key) => error.in_key(&key).at(key),
+        Err(_) => error.in_key(name).at(name),
+    }
 }
 
 /// Records the first problem.

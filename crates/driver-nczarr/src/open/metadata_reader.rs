@@ -119,7 +119,7 @@ pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fe
 }
 
 fn parse(bytes: &[u8], key: &Key, limits: &Limits) -> Result<Json> {
-    json::parse(bytes, limits).map_err(|error| error.at(key))
+    json::parse(bytes, limits).map_err(|error| error.in_key(key).at(key))
 }
 
 /// Returns the number of threads for reading this many small documents.
@@ -203,7 +203,7 @@ impl<T: Send, F: Fn(&[u8], &Key) -> Result<T> + Sync> ReadJob for DocumentJob<'_
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let key = &self.keys[ticket.index];
-        let found = bytes(found, || key.to_string());
+        let found = bytes(found, || key.to_string()).map_err(|error| error.in_key(key));
         let document = found.and_then(|bytes| bytes.map(|bytes| (self.of)(bytes, key)).transpose());
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = all.get_mut(ticket.index) {

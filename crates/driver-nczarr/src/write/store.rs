@@ -429,7 +429,7 @@ impl StoreJob<'_> {
                     return Ok(());
                 };
                 let merged = merge::merge_documents(merge, kind, [text, base], old, &gone, limits);
-                let merged = merged.map_err(|error| error.at(key))?;
+                let merged = merged.map_err(|error| error.in_key(key).at(key))?;
                 new.extend_from_slice(merged.text.as_bytes());
                 missing = merged.doubtful;
                 Ok(())

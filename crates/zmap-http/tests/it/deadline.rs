@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_storage::batch::Ranges;
 use nczarr_storage::source::{ByteSource as _, InitialRead};
@@ -111,6 +112,6 @@ fn bytes_that_come_extend_the_default_deadline() {
     };
     assert!(read(&config).unwrap() == whole);
     config.slowest = None;
-    let error = read(&config).unwrap_err().to_string();
-    assert!(error.contains("timed out"), "{error}");
+    let error = read(&config).unwrap_err();
+    assert!(error.kind() == ErrorKind::Timeout && error.what().contains("timed out"), "{error}");
 }

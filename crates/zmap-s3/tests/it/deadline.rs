@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use nczarr_model::Result;
+use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::source::InitialRead;
 use nczarr_storage::{ByteRange, Key, Precondition, Version, ZMap as _, ZMapExt};
@@ -186,7 +186,10 @@ fn bytes_that_come_extend_the_default_deadline() {
     let mut bytes = Vec::new();
     assert!(map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap() && bytes == whole);
     access.retries.stretch = false;
-    let error = map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap_err().to_string();
+    let error = map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(std::io::Error::from(error.clone()).kind(), std::io::ErrorKind::TimedOut);
+    let error = error.to_string();
     assert!(error.contains("timed out after 0.4 s") && error.contains("bytes arrived"), "{error}");
 }
 
@@ -205,6 +208,7 @@ fn the_failure_before_the_end_is_told() {
         server.fault(Rule::new(Fault::Stall));
         map.keys(&Key::root()).unwrap_err()
     }] {
+        assert_eq!(error.kind(), ErrorKind::Timeout);
         let error = error.to_string();
         assert!(error.contains("SlowDown") && error.contains("timed out after 0.5 s"), "{error}");
     }

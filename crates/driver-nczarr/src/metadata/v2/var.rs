@@ -18,11 +18,12 @@ use crate::metadata::attributes::{self, FILL_VALUE};
 use crate::metadata::base64;
 use crate::metadata::codecs::{self};
 use crate::metadata::json::{ObjectMembers, Value};
+use crate::metadata::members::at_document;
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
-use crate::metadata::v2::ZATTRS;
 use crate::metadata::v2::array_meta::{self, ArrayMeta};
 use crate::metadata::v2::fill::{self, TextFill};
+use crate::metadata::v2::{ZARRAY, ZATTRS};
 use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::user;
 
@@ -75,7 +76,7 @@ pub(crate) fn build(
         let read = ArrayMeta::read(document, reading.limits.rank, reading.keep);
         read.map(|read| (document, read)).map_err(|error| {
             stored.document = reading.keep.then(|| own(document));
-            error.at(format_args!("{key}/.zarray"))
+            at_document(error, key, ZARRAY)
         })
     });
     stored.only_unwritten = annotation::is_only_unwritten(attrs);
@@ -113,7 +114,7 @@ fn fill_in(
     reading: &ReadContext<'_>,
 ) -> ArrayMeta {
     let array_meta::ParsedArrayMeta { mut meta, fill, codecs } = read;
-    let at = |error: Error| error.at(format_args!("{key}/.zarray"));
+    let at = |error: Error| at_document(error, key, ZARRAY);
     // The variable shows the intended type, even if a writer bug stored another one.
     var.endian = meta.dtype.endian();
     let units = show_times(&mut meta.dtype, reading.counted_times);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::{ShardIndexSpec, ShardSpec};
-use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
+use nczarr_model::{Chunking, Error, ErrorKind, NcType, Result, Values, Var, VarFill};
 use nczarr_storage::Key;
 
 use super::chain::{CodecChain, ShardIndexCodecs, ShardingCodec};
@@ -14,6 +14,7 @@ use crate::flavour::kind::DimNaming;
 use crate::flavour::nczarr_lists;
 use crate::metadata::attributes::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
 use crate::metadata::json::{ObjectMembers, Value};
+use crate::metadata::members::at_document;
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::types::foreign;
 use crate::metadata::v2::array_meta::{ArrayMeta, V3Description};
@@ -27,7 +28,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
     let mut shared = Arc::<StoredVariable>::default();
     let stored = Arc::make_mut(&mut shared);
     let mut links = DimRefs::None;
-    let place = || key.join(ZARR_JSON).map_or_else(|_| ZARR_JSON.to_owned(), |key| key.to_string());
+    let at = |error: Error| at_document(error, key, ZARR_JSON);
     match found {
         Err(error) => set_problem(&mut var, error),
         Ok(found) => {
@@ -37,7 +38,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
                 Ok(read) => read,
                 Err(error) => {
                     stored.attrs_lost = true;
-                    set_problem(&mut var, error.at(place()));
+                    set_problem(&mut var, at(error));
                     (ObjectMembers::new(), keys::ArrayKeys::default())
                 }
             };
@@ -48,7 +49,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
                     extra.apply(&mut document.data);
                     keys::plain_fill(&mut attrs, &document.data, &extra);
                     links = self::links(&attrs, std::mem::take(&mut document.names), reading);
-                    let mut meta = fill_in(&mut var, stored, document, &attrs, &extra, reading, &place);
+                    let mut meta = fill_in(&mut var, stored, document, &attrs, &extra, reading, &at);
                     if reading.keep {
                         meta.raw = document::without_attributes(found);
                     }
@@ -58,7 +59,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
                     stored.document = reading.keep.then(|| found.clone().into_owned());
                     // They are in the same document.
                     stored.attrs_lost = true;
-                    set_problem(&mut var, error.at(place()));
+                    set_problem(&mut var, at(error));
                     var.atts = shown_attributes(&attrs, None, 0);
                 }
             }
@@ -97,7 +98,7 @@ fn fill_in(
     attrs: &ObjectMembers<'_>,
     extra: &keys::ArrayKeys,
     reading: &ReadContext<'_>,
-    place: &dyn Fn() -> String,
+    at: &dyn Fn(Error) -> Error,
 ) -> ArrayMeta {
     let ArrayDocument { shape, mut chunks, axes, prefix, separator, .. } = document;
     let ArrayDocument { data_type, codecs, fill, mut data, chain, problem, .. } = document;
@@ -131,10 +132,10 @@ fn fill_in(
     var.quantize = nczarr_chunkio::rounding(&var.atts);
     if dtype.kind == DTypeKind::Other {
         let unknown = || ErrorKind::BadType.context(format!("type {} is not supported", dtype.text));
-        set_problem(var, data.problem.take().unwrap_or_else(unknown).at("member \"data_type\"").at(place()));
+        set_problem(var, at(data.problem.take().unwrap_or_else(unknown).at("member \"data_type\"")));
     }
     if let Some(error) = problem.as_ref().or_else(|| chain.first_problem()) {
-        set_problem(var, error.clone().at(place()));
+        set_problem(var, at(error.clone()));
     }
     if dtype.kind != DTypeKind::Other {
         match fill::read(fill, &data).map(|fill| fill.map(char_fill)) {
@@ -149,7 +150,7 @@ fn fill_in(
                 var.fill = VarFill::Default
             }
             Ok(Some(value)) => var.fill = VarFill::Value(value),
-            Err(error) => set_problem(var, error.at(place())),
+            Err(error) => set_problem(var, at(error)),
         }
     }
     // The fill value of a user-defined type is resolved with the type.

@@ -24,7 +24,8 @@ impl<'a> DiscoveredRoot<'a> {
     /// invalid documents; errors of the map.
     pub(super) fn whole(self, documents: &'a RootDocuments, request: &OpenRequest<'_>) -> Result<Self> {
         if let Some(found) = documents.get(ZARR_JSON)? {
-            let document = json::read(found, self.reader.limits).map_err(|error| error.at(ZARR_JSON))?;
+            let document = json::read(found, self.reader.limits)
+                .map_err(|error| error.in_key(ZARR_JSON).at(ZARR_JSON))?;
             let is_v2 = [ZGROUP, ZARRAY].iter().any(|name| matches!(documents.get(name), Ok(Some(_))));
             // A store with documents of both versions counts as V3.
             if !is_v2 || document::node_type(&document).is_ok() {
@@ -41,7 +42,7 @@ impl<'a> DiscoveredRoot<'a> {
         match used_consolidated(zmetadata, request).map_err(consolidated_error)? {
             Some(document) => {
                 let consolidated = Consolidated::read(document, limits)
-                    .map_err(|error| consolidated_error(error.at(ZMETADATA)))?;
+                    .map_err(|error| consolidated_error(error.in_key(ZMETADATA).at(ZMETADATA)))?;
                 let document = |name: &str| -> Result<_> {
                     let found = consolidated.document(&Key::new(name)?);
                     let read = found.map(|document| document.value(limits)).transpose()?;
@@ -56,7 +57,8 @@ impl<'a> DiscoveredRoot<'a> {
             None => {
                 prefetch::prefetch_all(&self.reader);
                 let document = |name: &str| {
-                    let parse = |bytes| json::parse(bytes, limits).map_err(|error| error.at(name));
+                    let parse =
+                        |bytes| json::parse(bytes, limits).map_err(|error| error.in_key(name).at(name));
                     documents.get(name).and_then(|bytes| bytes.map(parse).transpose())
                 };
                 self.root.zgroup = document(ZGROUP)?;
@@ -69,7 +71,7 @@ impl<'a> DiscoveredRoot<'a> {
     }
 
     fn whole_v3(mut self, mut document: Value<'a>, request: &OpenRequest<'_>) -> Result<Self> {
-        let at = |error: Error| error.at(ZARR_JSON);
+        let at = |error: Error| error.in_key(ZARR_JSON).at(ZARR_JSON);
         // They concern V2 documents.
         self.refused = Default::default();
         self.root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };

@@ -19,6 +19,7 @@ use crate::flavour::kind::DimNaming;
 use crate::legacy::convert::{self, NodeDocuments};
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR, NczarrVersion, WriterBugs};
 use crate::metadata::json::{self, ObjectMembers, Value};
+use crate::metadata::members::at_document;
 use crate::metadata::parallel;
 use crate::metadata::v2::consolidated::{Consolidated, LazyDocument};
 use crate::metadata::v2::var::{self};
@@ -314,7 +315,7 @@ fn node(
 
 /// Makes a node from its V3 document.
 fn v3_node(place: &NodeLocation, found: Outcome<&Value<'_>>, reading: &ReadContext<'_>) -> FoundNode {
-    let at = |error: Error| error.at(format_args!("{}/{ZARR_JSON}", place.key));
+    let at = |error: Error| at_document(error, &place.key, ZARR_JSON);
     let array = |found| FoundNode::Array(v3::var::build(&place.key, found, reading));
     match found.transpose() {
         None if place.expected == ExpectedNode::Array => array(Err(ErrorKind::NoObject.context(format!(
@@ -424,8 +425,9 @@ impl NodeJob<'_> {
         let mut values: [Outcome<Value<'_>>; MAX_DOCUMENTS] = [const { Ok(None) }; MAX_DOCUMENTS];
         for ((value, found), name) in values.iter_mut().zip(found).zip(names) {
             let parse = |bytes| json::read(bytes, self.reading.limits);
-            *value = found
-                .and_then(|bytes| bytes.map(parse).transpose().map_err(|error| named(error, place, name)));
+            *value = found.and_then(|bytes| {
+                bytes.map(parse).transpose().map_err(|error| at_document(error, &place.key, name))
+            });
         }
         node(
             place,
@@ -433,13 +435,6 @@ impl NodeJob<'_> {
             values.each_ref().map(|value| value.as_ref().map(Option::as_ref).map_err(Error::clone)),
             self.reading,
         )
-    }
-}
-
-fn named(error: Error, place: &NodeLocation, name: &str) -> Error {
-    match place.key.join(name) {
-        Ok(key) => error.at(key),
-        Err(_) => error.at(name),
     }
 }
 

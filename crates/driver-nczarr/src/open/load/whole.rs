@@ -168,7 +168,8 @@ fn by_lists(
 fn listed_children(tree: &mut RawTree, group: usize) -> Result<Vec<NodeLocation>> {
     let here = &tree.groups[group];
     let document = nczarr_lists::document(&here.key, &here.attrs);
-    let lists = nczarr_lists::read(&here.attrs, here.zgroup.as_ref()).map_err(|error| error.at(&document))?;
+    let lists = nczarr_lists::read(&here.attrs, here.zgroup.as_ref())
+        .map_err(|error| error.in_key(&document).at(&document))?;
     let Some(lists) = lists else {
         return Err(ErrorKind::NcZarr.context(format!(
             "{}: the group of an NCZarr dataset has no \"_nczarr_group\"",
@@ -183,7 +184,9 @@ fn listed_children(tree: &mut RawTree, group: usize) -> Result<Vec<NodeLocation>
             match child_location(tree, group, name.clone(), want) {
                 Ok(place) => places.push(place),
                 Err(error) if name.chars().any(char::is_control) => leave_out(tree, group, &name, error),
-                Err(error) => return Err(error.at(format_args!("{document}: member \"{member}\""))),
+                Err(error) => {
+                    return Err(error.in_key(&document).at(format_args!("{document}: member \"{member}\"")));
+                }
             }
         }
     }
