@@ -40,5 +40,8 @@ pages! {
     differences "differences.md"
     api "api.md"
     xarray "xarray.md"
+    from_netcdf "from-netcdf.md"
+    from_zarrs "from-zarrs.md"
+    from_python "from-python.md"
     glossary "glossary.md"
 }
