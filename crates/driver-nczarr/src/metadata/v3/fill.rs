@@ -357,9 +357,9 @@ fn record(
     let mut out = Vec::new();
     for field in fields {
         match members.get(&field.name) {
+            // Padding has no value. Several fields of padding have one name, so a member cannot be for all.
+            _ if field.name.is_empty() => out.resize(out.len() + field.dtype.item_size()?, 0),
             Some(value) if field.shape.is_empty() => out.extend(element(value, &field.dtype)?),
-            // Padding has no value.
-            None if field.name.is_empty() => out.resize(out.len() + field.dtype.item_size()?, 0),
             _ => return None,
         }
     }
@@ -424,7 +424,9 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
             for field in &dtype.compound.as_ref()?.fields {
                 let size: usize = field.dtype.pieces()?.iter().map(held).sum();
                 let (value, after) = rest.split_at_checked(size).filter(|_| field.shape.is_empty())?;
-                members.push((field.name.clone(), print(value, &field.dtype)?));
+                if !field.name.is_empty() {
+                    members.push((field.name.clone(), print(value, &field.dtype)?));
+                }
                 rest = after;
             }
             Some(Json::Object(members.into_iter().collect()))
@@ -589,6 +591,21 @@ mod tests {
                 ErrorKind::NcZarr,
                 "{wrong}"
             );
+        }
+    }
+
+    #[test]
+    fn padding_has_no_member() {
+        let padding = |bytes| format!(r#"{{"name":"","data_type":{}}}"#, sized("raw_bytes", bytes));
+        let field = r#"{"name":"a","data_type":"int16"}"#;
+        let fields = [field.to_owned(), padding(2), padding(3)].join(",");
+        let ty = ty(&format!(r#"{{"name":"struct","configuration":{{"fields":[{fields}]}}}}"#), false);
+        assert_eq!(zero(&ty).unwrap(), json(r#"{"a": 0}"#));
+        let element = [7i16.to_ne_bytes().as_slice(), &[0; 5]].concat();
+        for text in [r#"{"a": 7}"#, r#"{"a": 7, "": "AAAA"}"#] {
+            let value = read(&json(text), &ty).unwrap().unwrap();
+            assert_eq!(value, Values::User(foreign::NO_TYPE, element.clone()), "{text}");
+            assert_eq!(write(&value, &ty).unwrap(), json(r#"{"a": 7}"#));
         }
     }
 
