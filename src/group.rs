@@ -10,7 +10,7 @@ use nczarr_dispatch::StoredType;
 use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, NcType, Result, VarId, name};
 
 use crate::file::OpenDataset;
-use crate::{Attribute, Dimension, IntoValues, Number, Variable};
+use crate::{Attribute, Dimension, IntoValues, NcValue, Variable};
 
 /// A group of an open dataset.
 #[derive(Clone)]
@@ -418,8 +418,8 @@ impl Group {
         }
     }
 
-    /// Adds a variable of numbers. Dimensions are found from this group by name; without dimensions it is a
-    /// scalar.
+    /// Adds a variable whose elements are of a Rust type, such as a number or a struct. Dimensions are found
+    /// from this group by name; without dimensions it is a scalar.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -437,9 +437,11 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// `NC_EBADDIM` for an unknown dimension, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
-    pub fn add_variable<T: Number>(&self, name: &str, dims: &[&str]) -> Result<Variable> {
-        self.add_variable_with_type(name, T::TYPE, dims)
+    /// `NC_EBADDIM` for an unknown dimension, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`; as
+    /// [`Group::add_type_of`] for a user-defined type.
+    pub fn add_variable<T: NcValue>(&self, name: &str, dims: &[&str]) -> Result<Variable> {
+        let ty = self.single_type::<T>().map_err(|error| error.at(name))?;
+        self.add_variable_with_type(name, ty, dims)
     }
 
     /// Adds a variable of strings.

@@ -35,14 +35,13 @@
 //! and those that a program adds ([`OpenOptions::registry`]).
 //!
 //! This crate has handles, options and features; drivers implement the formats.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod array;
 mod attribute;
 mod builtin;
 mod chunks;
 mod codecs;
-mod compound;
 mod dimension;
 mod extent;
 mod file;
@@ -65,6 +64,7 @@ mod options;
 mod repack;
 mod transfer;
 mod user_type;
+pub mod value;
 mod variable;
 #[cfg(feature = "wrap")]
 pub mod wrap;
@@ -75,7 +75,6 @@ pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
 pub use chunks::{Chunk, Chunks};
 pub use codecs::{Blosc, Codec, SzipCoding};
-pub use compound::{Compound, FieldValue};
 pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
@@ -83,6 +82,8 @@ pub use from_values::FromValues;
 pub use group::Group;
 pub use kind::Kind;
 pub use nczarr_codec as codec;
+#[cfg(feature = "derive")]
+pub use nczarr_derive::NcType;
 pub use nczarr_dispatch::{
     self as dispatch, CacheConfig, ChunkEncoding, Clobber, DatasetInfo, Durability, EncodedChunk,
     Explanation, ForbiddenKeys, Limits, MemMut, MemRef, MissingChunks, Place, Progress, Registry,
@@ -102,5 +103,6 @@ pub use options::{
 #[cfg(feature = "zip")]
 pub use repack::{Repacked, repack};
 pub use user_type::UserType;
+pub use value::NcValue;
 pub use variable::Variable;
 pub use zarr_type::ZarrType;

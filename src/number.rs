@@ -3,11 +3,11 @@
 use nczarr_model::NcType;
 use nczarr_runtime::Buffer;
 
-use crate::ArrayItem;
+use crate::{ArrayItem, NcValue};
 
 /// A Rust type of netCDF numbers. Sealed: there are ten.
 pub trait Number:
-    sealed::Sealed + nczarr_runtime::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>>
+    sealed::Sealed + nczarr_runtime::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>> + NcValue
 {
     /// The netCDF type.
     const TYPE: NcType;

@@ -218,7 +218,7 @@ impl Group {
         }
     }
 
-    fn type_of(&self, id: TypeId) -> UserType {
+    pub(crate) fn type_of(&self, id: TypeId) -> UserType {
         UserType { open: Arc::clone(self.opened()), id }
     }
 }
@@ -229,7 +229,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if the stored bytes are not valid elements.
     pub fn get_items(&self, extents: impl Extents) -> Result<Vec<Item>> {
-        let values = self.get_elements(extents)?;
+        let values = self.stored_elements(extents)?;
         self.open.model().items(&values).map_err(|error| self.named(error))
     }
 
@@ -252,7 +252,7 @@ impl Variable {
     }
 
     /// Reads the elements of a part in the variable's type.
-    fn get_elements(&self, extents: impl Extents) -> Result<Values> {
+    fn stored_elements(&self, extents: impl Extents) -> Result<Values> {
         let (model, ty) = (self.open.model(), self.nc_type());
         let part = self.part(extents)?;
         let selected = part.select()?;

@@ -7,12 +7,14 @@ mod convert;
 mod filters;
 mod open;
 mod project;
+mod structs;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
 criterion_group! {
     name = engine;
     config = Criterion::default().sample_size(20);
-    targets = chunks::bench, project::bench, convert::bench, filters::bench, open::bench, append::bench
+    targets = chunks::bench, structs::bench, project::bench, convert::bench, filters::bench, open::bench,
+        append::bench
 }
 criterion_main!(engine);

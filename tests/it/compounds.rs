@@ -3,31 +3,41 @@
 use nczarr::model::{Item, TypeClass};
 use nczarr::{ErrorKind, NcType, Result};
 
-nczarr::compound! {
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct Point = "point" {
-        x: f64,
-        y: [f32; 2],
-    }
+#[derive(NcType, Debug, Clone, PartialEq)]
+#[repr(C)]
+#[nc(name = "point")]
+pub struct Point {
+    x: f64,
+    y: [f32; 2],
 }
 
-nczarr::compound! {
-    #[derive(Debug, Clone, PartialEq)]
-    struct Note = "note" {
-        id: u16,
-        text: String,
-        tags: [String; 2],
-        row: Vec<i32>,
-        at: Point,
-        path: Vec<Point>,
-        table: Vec<Vec<i64>>,
-    }
+#[derive(NcType, Debug, Clone, PartialEq)]
+#[repr(C)]
+#[nc(name = "note")]
+struct Note {
+    id: u16,
+    text: String,
+    tags: [String; 2],
+    row: Vec<i32>,
+    at: Point,
+    path: Vec<Point>,
+    table: Vec<Vec<i64>>,
 }
 
-nczarr::compound! {
-    /// The struct lacks some fields of the stored type and orders them differently.
-    #[derive(Debug, PartialEq)]
-    struct Part = "part" { text: String, id: i64 }
+/// The struct lacks some fields of the stored type and orders them differently.
+#[derive(NcType, Debug, PartialEq)]
+#[repr(C)]
+struct Part {
+    text: String,
+    id: i64,
+    at: HalfPoint,
+}
+
+/// A nested struct that lacks a field.
+#[derive(NcType, Debug, PartialEq)]
+#[repr(C)]
+struct HalfPoint {
+    x: f32,
 }
 
 fn note(id: u16) -> Note {
@@ -52,14 +62,15 @@ fn structs_are_elements() -> Result<()> {
         let url = format!("file://{}{format}", dir.path().join("a").display());
         let file = nczarr::create(&url)?;
         file.add_dimension("x", 3)?;
-        let ty = file.add_compound_of::<Note>()?;
-        assert_eq!(file.add_compound_of::<Note>()?.nc_type(), ty.nc_type(), "it is there already");
-        let notes = file.add_variable_with_type("notes", ty.nc_type(), &["x"])?;
-        notes.put_compounds(&[note(3), note(0)], 1..)?;
+        let ty = file.add_type_of::<Note>()?;
+        assert_eq!(file.add_type_of::<Note>()?.nc_type(), ty.nc_type(), "it is there already");
+        let notes = file.add_variable::<Note>("notes", &["x"])?;
+        assert_eq!(notes.nc_type(), ty.nc_type());
+        notes.put_elements(&[note(3), note(0)], 1..)?;
         file.close()?;
         let file = nczarr::open(&url)?;
         let notes = file.variable("notes")?;
-        assert_eq!(notes.get_compounds::<Note>(1..)?, [note(3), note(0)]);
+        assert_eq!(notes.get_elements::<Note>(1..)?, [note(3), note(0)]);
         let nothing = Note {
             id: 0,
             text: String::new(),
@@ -69,9 +80,12 @@ fn structs_are_elements() -> Result<()> {
             path: vec![],
             table: vec![],
         };
-        assert_eq!(notes.get_compounds::<Note>(0)?, [nothing]);
-        assert_eq!(notes.get_compounds::<Part>(1)?, [Part { text: "some text".into(), id: 3 }]);
-        assert_eq!(notes.get_compounds::<Point>(..).unwrap_err().kind(), ErrorKind::BadField);
+        assert_eq!(notes.get_elements::<Note>(0)?, [nothing]);
+        assert_eq!(
+            notes.get_elements::<Part>(1)?,
+            [Part { text: "some text".into(), id: 3, at: HalfPoint { x: 0.25 } }]
+        );
+        assert_eq!(notes.get_elements::<Point>(..).unwrap_err().kind(), ErrorKind::BadField);
         assert_eq!(notes.get_raw(&mut [0; 8], 0).unwrap_err().kind(), ErrorKind::BadType);
         let ty = file.user_type("note")?;
         assert_eq!(

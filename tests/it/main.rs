@@ -11,6 +11,7 @@ mod compounds;
 mod concurrent_processes;
 mod consolidated;
 mod corpus;
+mod derived_types;
 mod edits;
 mod encoded_chunks;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

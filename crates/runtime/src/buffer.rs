@@ -126,19 +126,31 @@ impl<T: Element> Buffer<T> {
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub fn fill_vec<T: Element>(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<T>> {
-    let mut numbers = Vec::<T>::new();
-    numbers.try_reserve_exact(len).map_err(|error| {
-        ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>())).caused_by(error)
+    // SAFETY: any bytes are an `Element`.
+    unsafe { fill_vec_of(len, fill) }
+}
+
+/// As [`fill_vec`], for a type whose elements may be more than numbers.
+///
+/// # Errors
+/// As [`Buffer::fill`].
+///
+/// # Safety
+/// Any initialised bytes are a value of `T`.
+pub unsafe fn fill_vec_of<T>(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<T>> {
+    let mut elements = Vec::<T>::new();
+    elements.try_reserve_exact(len).map_err(|error| {
+        ErrorKind::NoMem.context(format!("{len} elements of {} bytes", size_of::<T>())).caused_by(error)
     })?;
-    let memory = &mut numbers.spare_capacity_mut()[..len];
+    let memory = &mut elements.spare_capacity_mut()[..len];
     // SAFETY: the same memory as bytes; `MaybeUninit` needs no contents, and bytes no alignment.
     let memory =
         unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), std::mem::size_of_val(memory)) };
     advise_unaligned(memory);
     fill_all(memory, fill)?;
-    // SAFETY: `fill_all` has initialised `len` numbers, and any bytes are a value.
-    unsafe { numbers.set_len(len) };
-    Ok(numbers)
+    // SAFETY: `fill_all` has initialised `len` elements, and any bytes are a value.
+    unsafe { elements.set_len(len) };
+    Ok(elements)
 }
 
 /// Lets `fill` write all of the memory.

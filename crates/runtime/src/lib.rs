@@ -27,7 +27,7 @@ mod wait;
 mod write_fence;
 
 pub use alloc::{Allocation, PageRange, page_maker::allow as allow_page_maker};
-pub use buffer::{Buffer, Element, fill_vec};
+pub use buffer::{Buffer, Element, fill_vec, fill_vec_of};
 pub use dim_vec::DimVec;
 pub use outbuf::OutBuf;
 pub use pool::{

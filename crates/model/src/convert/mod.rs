@@ -5,9 +5,9 @@
 //! bits of the 64-bit integer. A double beyond the range of a float becomes infinite. NaN as an integer is 0
 //! and out of range. Infinities as floats and integers as floats are always in range. Text does not convert.
 //!
-//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for
-//! attributes, [`Linear`] for packed data. Source: netCDF-C's conversion rules; it differs in calling an
-//! infinite double out of a float's range.
+//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`native_row`] for fields of
+//! structs, [`convert_values`] for attributes, [`Linear`] for packed data. Source: netCDF-C's conversion
+//! rules; it differs in calling an infinite double out of a float's range.
 
 mod half;
 mod number;
@@ -23,6 +23,9 @@ use crate::{ErrorKind, NcType, Result, Values};
 /// Both sides are unaligned and have the same number of elements; the destination is then initialised
 /// completely. Otherwise the common number of elements is converted.
 pub type Row = fn(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool;
+
+/// As [`Row`], from native elements to native elements in initialised memory.
+pub type NativeRow = fn(src: &[u8], dst: &mut [u8]) -> bool;
 
 /// Checks that values of type `from` convert to `to`.
 ///
@@ -112,6 +115,26 @@ pub use half::{Half, half_row};
 pub use linear::{Linear, LinearRow};
 use with_number;
 
+/// Returns the conversion between native elements in memory.
+///
+/// # Errors
+/// As [`read_row`].
+///
+/// # Examples
+/// ```
+/// use nczarr_model::{NcType, convert};
+///
+/// let row = convert::native_row(NcType::Short, NcType::Double)?;
+/// let mut bytes = [0; 8];
+/// assert!(!row(&7i16.to_ne_bytes(), &mut bytes));
+/// assert_eq!(f64::from_ne_bytes(bytes), 7.0);
+/// # Ok::<(), nczarr_model::Error>(())
+/// ```
+pub fn native_row(from: NcType, to: NcType) -> Result<NativeRow> {
+    check(from, to)?;
+    with_number!(from, S => native_row_from::<S>(to), else Err(no_row(from)))
+}
+
 fn row<const IN: bool, const OUT: bool>(from: NcType, to: NcType) -> Result<Row> {
     check(from, to)?;
     if from == to {
@@ -129,6 +152,19 @@ fn row<const IN: bool, const OUT: bool>(from: NcType, to: NcType) -> Result<Row>
 
 fn row_from<S: ToAll, const IN: bool, const OUT: bool>(to: NcType) -> Result<Row> {
     with_number!(to, T => Ok(each::<S, T, IN, OUT>), else Err(no_row(to)))
+}
+
+fn native_row_from<S: ToAll>(to: NcType) -> Result<NativeRow> {
+    fn each_native<S: To<T>, T: Number>(src: &[u8], dst: &mut [u8]) -> bool {
+        let mut all_fit = true;
+        for (item, slot) in S::items(src).iter().zip(T::raw_slots(dst)) {
+            let value = S::load::<false>(item);
+            all_fit &= value.fits();
+            value.wrapped().store_native(slot);
+        }
+        !all_fit
+    }
+    with_number!(to, T => Ok(each_native::<S, T>), else Err(no_row(to)))
 }
 
 fn no_row(ty: NcType) -> crate::Error {

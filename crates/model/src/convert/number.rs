@@ -15,6 +15,8 @@ pub(super) trait Number: Copy + 'static {
     fn slots(bytes: &mut [MaybeUninit<u8>]) -> &mut [Self::Slot];
     fn load<const SWAP: bool>(raw: &Self::Raw) -> Self;
     fn store<const SWAP: bool>(self, slot: &mut Self::Slot);
+    fn store_native(self, slot: &mut Self::Raw);
+    fn raw_slots(bytes: &mut [u8]) -> &mut [Self::Raw];
 }
 
 /// Conversion of one value.
@@ -63,6 +65,16 @@ macro_rules! number {
             fn store<const SWAP: bool>(self, slot: &mut Self::Slot) {
                 let bytes = if SWAP ^ cfg!(target_endian = "big") { self.to_be_bytes() } else { self.to_le_bytes() };
                 slot.write_copy_of_slice(&bytes);
+            }
+
+            #[inline(always)]
+            fn store_native(self, slot: &mut Self::Raw) {
+                *slot = self.to_ne_bytes();
+            }
+
+            #[inline(always)]
+            fn raw_slots(bytes: &mut [u8]) -> &mut [Self::Raw] {
+                bytes.as_chunks_mut().0
             }
         }
     )*};

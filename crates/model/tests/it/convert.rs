@@ -168,6 +168,9 @@ fn check(from: NcType, to: NcType, values: &[Scalar]) {
         assert_eq!(bits(&found), bits(expected), "{what} {from:?} to {to:?}: {values:?}");
         assert_eq!(out, flag, "{what} {from:?} to {to:?}: {values:?}");
     }
+    let mut found = vec![0; expected.len()];
+    let out = convert::native_row(from, to).unwrap()(&src, &mut found);
+    assert_eq!((bits(&found), out), (bits(&expected), flag), "native {from:?} to {to:?}: {values:?}");
     let (found, out) = convert::convert_values(&Values::from_native_bytes(from, &src).unwrap(), to).unwrap();
     assert_eq!((found, out), (bits(&expected), flag), "{from:?} to {to:?}: {values:?}");
 }
