@@ -93,7 +93,8 @@ pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// stored first.
     ///
     /// # Errors
-    /// Those of the storage; `NC_EINVAL` for a slab that is no chunk.
+    /// Those of the storage; `NC_EINVAL` for a slab that is no chunk; `NC_ENOOBJECT` for an absent chunk of a
+    /// dataset whose options make absence an error.
     fn read_encoded(&self, chunks: &[CheckedSlab<'_>]) -> Result<Vec<Option<EncodedChunk>>>;
 
     /// Decodes bytes as the elements of a chunk, as [`VarData::get`](crate::VarData::get) returns them.

@@ -106,7 +106,8 @@ impl<F: ElementKind> ReadJob for EncodedReadJob<'_, F> {
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let Some(index) = self.chunks.get(ticket.index) else { return };
         let found = found.and_then(|found| match found {
-            None => Ok(None),
+            // The dataset's options may make absence an error.
+            None => self.engine.missing(index).map(|()| None),
             Some((ReadOutcome::Bytes(stored), _)) => self.chunk(stored).map(Some),
             Some((ReadOutcome::InPlace, _)) => {
                 Err(ErrorKind::Internal.context("the map filled memory it was not lent"))

@@ -1,12 +1,13 @@
 //! Copies the data, block by block.
 
-use nczarr::dispatch::{Dataset, FormatX, MemRef};
+use nczarr::dispatch::{Dataset, EncodedCheck, FormatX, MemRef};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr_model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 
 use super::block::STRING;
 use super::defined::{DefinedObjects, NewVar, VariableForm};
 use super::error::CopyError;
+use super::pass_through::{PassThrough, Side};
 use super::plan::BlockPlan;
 use super::portions::Portions;
 use super::progress::Progress;
@@ -27,10 +28,11 @@ pub fn all(
     to: &dyn Dataset,
     copied: &DefinedObjects,
     select: &Selection,
+    check: EncodedCheck,
     progress: &Progress<'_>,
 ) -> Result<(), CopyError> {
     let model = from.model().snapshot();
-    let mover = VariableMover { from, to, model: &model, copied, select, progress };
+    let mover = VariableMover { from, to, model: &model, copied, select, check, progress };
     let mut variables = 0;
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
@@ -61,13 +63,15 @@ struct VariableMover<'a> {
     model: &'a Model,
     copied: &'a DefinedObjects,
     select: &'a Selection,
+    /// The check of chunks that are copied as stored bytes.
+    check: EncodedCheck,
     progress: &'a Progress<'a>,
 }
 
 impl VariableMover<'_> {
     /// Copies one variable after `variables` others; returns whether it had data.
     fn move_variable(&self, id: VarId, variables: u64, new: &NewVar) -> Result<bool, CopyError> {
-        let Self { from, to, model, copied, select, progress } = *self;
+        let Self { from, to, model, copied, select, check, progress } = *self;
         let shape = model.shape(id)?;
         if shape.contains(&0) {
             return Ok(false);
@@ -107,15 +111,24 @@ impl VariableMover<'_> {
             Some(stored) => Portions::stored(&shape, &moves.block, stored),
             None => Portions::whole(&shape, &moves.block),
         };
+        let memory =
+            copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
+        // Unreadable chunks are found only by decoding.
+        let passed = match &sparse {
+            Some(_) if !select.skips => {
+                let size = fixed.then_some(item as usize);
+                let side = |dataset, id, ty| Side { dataset, id, memory: (ty, size) };
+                PassThrough::of(&side(from, id, ty), &side(to, new.id, memory), &moves.block, check)?
+            }
+            _ => None,
+        };
         let stage = match &progress.stage {
-            _ if stored.is_some() || select.skips => None,
+            _ if stored.is_some() || select.skips || passed.is_some() => None,
             Some(folder) if stage::is_worth(model, id, &moves)? => {
                 Stage::make(folder, from, model, id, &moves.block, progress.budget)?
             }
             _ => None,
         };
-        let memory =
-            copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
         let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), CopyError> {
             let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), CopyError> {
                 let slab = Slab::new(&start, &count);
@@ -170,6 +183,11 @@ impl VariableMover<'_> {
                         .completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
                 }
                 progress.part(&count, item)?;
+                if let Some(passed) = &passed
+                    && passed.move_parts(&parts)?
+                {
+                    continue;
+                }
                 for (start, count) in parts {
                     match move_part(start.clone(), count.clone()) {
                         Err(CopyError::Source(_)) if select.skips => {

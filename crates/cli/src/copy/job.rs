@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use nczarr::File;
-use nczarr::dispatch::Dataset;
+use nczarr::dispatch::{Dataset, EncodedCheck};
 use nczarr_model::{ErrorKind, Model, NcType, Result, VarId};
 
 use super::args::CopyArgs;
@@ -38,6 +38,8 @@ pub(super) struct CopyJob<'a> {
     pub(super) layout: &'a RequestedLayout,
     pub(super) select: &'a Selection,
     pub(super) texts: &'a HashMap<VarId, StringStats>,
+    /// The check of chunks that are copied as stored bytes.
+    pub(super) check: EncodedCheck,
     pub(super) progress: Progress<'a>,
 }
 
@@ -119,7 +121,7 @@ impl CopyJob<'_> {
             let made = define::all(from, to, &wanted).and_then(|copied| {
                 let layout = fingerprint::header(&target)?;
                 self.draft.defined(to, CopyFingerprint { layout, ..self.fingerprint.clone() })?;
-                let moved = data::all(from, to, &copied, self.select, &self.progress);
+                let moved = data::all(from, to, &copied, self.select, self.check, &self.progress);
                 self.progress.end();
                 if moved.is_err() {
                     self.progress.last(to);

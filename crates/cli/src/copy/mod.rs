@@ -25,6 +25,7 @@ mod loss_report;
 mod lossless_check;
 mod max_length;
 mod names;
+mod pass_through;
 mod plan;
 mod portions;
 mod progress;

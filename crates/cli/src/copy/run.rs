@@ -1,5 +1,6 @@
 //! Runs a copy: checks the request, chooses the place, moves the data, and settles the result.
 
+use nczarr::dispatch::EncodedCheck;
 use nczarr::{CreateOptions, OpenOptions, Place};
 use nczarr_model::Error;
 
@@ -175,6 +176,7 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
         layout: &layout,
         select: &select,
         texts: &texts,
+        check: if args.verify { EncodedCheck::Decode } else { EncodedCheck::Length },
         progress,
     };
     if args.dry_run {

@@ -158,7 +158,7 @@ fn filters_that_would_change_values_are_left_out() {
 }
 
 /// Computes the checksum bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |sum, &byte| {
         (0..8).fold(sum ^ u32::from(byte), |sum, _| sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
     })
@@ -318,7 +318,7 @@ fn what_cannot_be_read_is_the_sources_failure() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
     std::fs::write(Path::new(&source).join("t/1.0"), b"no stream").unwrap();
-    let (code, told) = failure(&["copy", &source, text(&target)]);
+    let (code, told) = failure(&["copy", &source, text(&target), "--verify"]);
     assert!(
         code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")),
         "{told}"

@@ -27,6 +27,8 @@ mod once;
 mod outputs;
 #[cfg(unix)]
 mod pages;
+#[cfg(unix)]
+mod pass_through;
 mod rectilinear;
 mod resumed;
 mod selected;
