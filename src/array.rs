@@ -149,6 +149,12 @@ impl<'a, T: ArrayItem> IntoIterator for &'a Array<T> {
     }
 }
 
+impl<T: ArrayItem> AsRef<[T]> for Array<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T: ArrayItem> Deref for Array<T> {
     type Target = [T];
 

@@ -407,7 +407,7 @@ impl Variable {
     /// # file.add_dimension("x", 3)?;
     /// # let v = file.add_variable_with_type("v", nczarr::NcType::Char, &["x"])?;
     /// # v.put_chars(b"abc", ..)?;
-    /// v.put_chars(b"xy", 1..)?;
+    /// v.put_chars("xy", 1..)?;
     /// assert_eq!(v.get_chars(..)?.as_slice(), b"axy");
     /// # }
     /// # Ok::<(), nczarr::Error>(())
@@ -415,7 +415,8 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type char.
-    pub fn put_chars(&self, text: &[u8], extents: impl Extents) -> Result<()> {
+    pub fn put_chars(&self, text: impl AsRef<[u8]>, extents: impl Extents) -> Result<()> {
+        let text = text.as_ref();
         let selection = self.select_for_write(extents, text.len())?;
         self.write(&selection.slab(), MemRef::Fixed { ty: NcType::Char, bytes: text })
     }

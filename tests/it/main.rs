@@ -46,6 +46,7 @@ mod partial_access;
 mod pipelines;
 mod plugin_panics;
 mod public_api;
+mod put_forms;
 mod rectilinear;
 mod round_trip;
 mod shards;

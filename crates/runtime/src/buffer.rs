@@ -168,6 +168,12 @@ fn fill_all(memory: &mut [MaybeUninit<u8>], fill: impl FnOnce(&mut OutBuf<'_>) -
     Ok(())
 }
 
+impl<T: Element> AsRef<[T]> for Buffer<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T: Element> Deref for Buffer<T> {
     type Target = [T];
 
