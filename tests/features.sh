@@ -3,7 +3,7 @@
 #
 # usage: tests/features.sh [PART…]      without arguments: tree, sets, every, singles, no-c and targets
 #
-#   tree     the default build has neither an asynchronous runtime nor TLS; compiles nothing
+#   tree     the default build has neither an asynchronous runtime nor TLS, and at most 100 crates; compiles nothing
 #   sets     the facade's tests with no features, with two, and with the default features
 #   every    the facade's tests with all features; `cargo test --workspace` runs most of them
 #   filters  the filters' tests with all features: blosc-snappy is the only feature that `cargo test --workspace` lacks
@@ -34,6 +34,10 @@ tree() {
     echo "the default build must not have these"
     return 1
   fi
+  local count
+  count=$(cargo tree --quiet -p nczarr -e normal,build --prefix none --format '{p}' | cut -d' ' -f1,2 | sort -u | wc -l)
+  echo "the default build has $count crates"
+  [ "$count" -le 100 ] || { echo "at most 100 are allowed"; return 1; }
 }
 
 sets() {

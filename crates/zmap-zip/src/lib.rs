@@ -2,7 +2,7 @@
 //!
 //! [`ZipMap`] is the map, [`ZipMaps`] its factory, [`repack`] shrinks an archive, [`archive`] makes one from
 //! objects in memory. Threads read and write uncompressed members directly in the file. The crate `zip` reads
-//! compressed members and unusual directories.
+//! compressed members and unusual directories, and liblzma reads members that are packed with LZMA or xz.
 //!
 //! *Invariant:* a written archive only grows. New members and a new directory follow the existing bytes, and
 //! the old directory stays valid until the new one is complete. Only one process may write.
@@ -21,6 +21,8 @@ mod directory;
 mod factory;
 mod index;
 mod listing;
+#[cfg(feature = "lzma")]
+mod lzma;
 mod map;
 mod member;
 mod persist;

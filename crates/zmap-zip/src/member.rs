@@ -198,7 +198,7 @@ impl MemberReader {
         let number =
             number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked; it is in no directory"))?;
         let mut archive = unpacker.archive.clone();
-        let member = archive.by_index(number).map_err(fail)?;
+        let member = unpacked_member(&mut archive, number).map_err(fail)?;
         // For a part of a large member, only that part is decompressed.
         let whole = until == entry.len || entry.len <= MAX_CACHED;
         let want = if whole { entry.len } else { until };
@@ -207,7 +207,7 @@ impl MemberReader {
         // The length is only declared: memory beyond the possible expansion is taken as bytes arrive.
         let possible = usize::try_from(entry.stored).unwrap_or(usize::MAX).saturating_mul(RATIO).max(1 << 20);
         bytes.try_reserve_exact(most.min(possible)).map_err(|_| memory(want))?;
-        // One more byte detects a longer member, and reaching the end verifies the checksum.
+        // One more byte detects a longer member.
         let end = if whole { want.saturating_add(1) } else { want };
         let read = member.take(end).read_to_end(&mut bytes);
         read.map_err(|error| Error::io("unpacking it", error))?;
@@ -218,12 +218,29 @@ impl MemberReader {
                 entry.len
             )));
         }
+        check(entry, &bytes)?;
         let bytes = Arc::new(bytes);
         if whole && want <= MAX_CACHED {
             *kept() = Some((entry.at, Arc::clone(&bytes)));
         }
         Ok(bytes)
     }
+}
+
+/// Returns a reader of a compressed member.
+fn unpacked_member(
+    archive: &mut ZipArchive<SourceCursor>,
+    number: usize,
+) -> zip::result::ZipResult<Box<dyn Read + '_>> {
+    #[cfg(feature = "lzma")]
+    {
+        let data = archive.by_index_data(number)?;
+        let (method, len, is_encrypted) = (data.compression(), data.size(), data.encrypted());
+        if crate::lzma::unpacks(method) && !is_encrypted {
+            return Ok(crate::lzma::unpacked(method, archive.by_index_raw(number)?, len)?);
+        }
+    }
+    Ok(Box::new(archive.by_index(number)?))
 }
 
 /// Returns the position of a member's data from its local header, and records it.
