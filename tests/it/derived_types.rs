@@ -315,7 +315,7 @@ fn own_layouts_round_trip() {
 #[test]
 fn types_have_their_names_and_members() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let file = nczarr::create(&url(folder.path(), FORMATS[1]))?;
+    let file = nczarr::create(url(folder.path(), FORMATS[1]))?;
     let graded = file.add_type_of::<Graded>()?;
     assert_eq!((graded.name().as_str(), graded.size()?), ("Graded", Some(size_of::<Graded>())));
     let level = file.user_type("level")?;

@@ -60,6 +60,9 @@ fn create(path: &std::path::Path, kind: Kind, define: impl FnOnce(&Variable)) {
     file.close().unwrap();
 }
 
+/// The definition of the storage of a variable.
+type Define<'d> = &'d dyn Fn(&Variable);
+
 #[test]
 fn a_whole_read_needs_its_result_and_little_more() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +79,7 @@ fn a_whole_read_needs_its_result_and_little_more() {
         zstd(v);
         v.set_shards(&[32, 256, 256]).unwrap();
     };
-    let cases: [(&str, Kind, &dyn Fn(&Variable)); 6] = [
+    let cases: [(&str, Kind, Define<'_>); 6] = [
         ("plain.zarr", Kind::ZarrV2, &chunks),
         ("v2.zarr", Kind::ZarrV2, &zstd),
         ("v3.zarr", Kind::ZarrV3, &zstd),
