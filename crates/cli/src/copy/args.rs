@@ -116,7 +116,7 @@ pub struct CopyArgs {
     /// Continue an interrupted copy, or begin one that can be continued
     ///
     /// The target is a Zarr store in a directory or in S3. The source and the flags must be the same as
-    /// before. These may differ: --memory, --jobs, --strict, --verify, --checkpoint, --progress, --clobber,
+    /// before. These may differ: --memory, --jobs, --strict, --no-verify, --checkpoint, --progress, --clobber,
     /// --exclusive, --trace.
     #[arg(long, conflicts_with = "dry_run")]
     pub resume: bool,
@@ -136,11 +136,11 @@ pub struct CopyArgs {
     /// A failed copy is removed. With --resume, the state before this run stays.
     #[arg(long)]
     pub strict: bool,
-    /// Decode every chunk, and fail if one is damaged
+    /// Do not decode the chunks that are copied as stored bytes
     ///
-    /// Chunks that the target stores in the same form are otherwise copied without decoding.
+    /// The copy is faster, and does not notice a damaged chunk: the target has the same bytes.
     #[arg(long)]
-    pub verify: bool,
+    pub no_verify: bool,
     /// Omit variables and chunks that cannot be read, and report each
     #[arg(long, conflicts_with = "resume")]
     pub skip_unreadable: bool,

@@ -176,7 +176,7 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
         layout: &layout,
         select: &select,
         texts: &texts,
-        check: if args.verify { EncodedCheck::Decode } else { EncodedCheck::Length },
+        check: if args.no_verify { EncodedCheck::Length } else { EncodedCheck::Decode },
         progress,
     };
     if args.dry_run {
