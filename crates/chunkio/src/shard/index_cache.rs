@@ -29,7 +29,8 @@ pub(super) struct CachedIndex {
 
 type IndexSlot = RwLock<Option<(Box<str>, Arc<CachedIndex>)>>;
 
-/// Indexes by key. Each key has one slot, which keeps the latest.
+/// Indexes by key. An index lies in the first free slot of its group from the key's own slot on. If the group
+/// is full, it replaces the index in its own slot.
 #[derive(Debug)]
 pub(super) struct IndexCache {
     groups: [OnceLock<Box<[IndexSlot; GROUP_SLOTS]>>; GROUPS],
@@ -41,23 +42,80 @@ impl IndexCache {
         Self { groups: [const { OnceLock::new() }; GROUPS], hash: RandomState::new() }
     }
 
-    /// Returns the group of a key, and its slot there.
-    fn locate(&self, key: &str) -> (&OnceLock<Box<[IndexSlot; GROUP_SLOTS]>>, usize) {
+    /// Returns the group of a key, and the order of its slots there.
+    fn locate(
+        &self,
+        key: &str,
+    ) -> (&OnceLock<Box<[IndexSlot; GROUP_SLOTS]>>, impl Iterator<Item = usize> + use<>) {
         let hash = self.hash.hash_one(key) as usize;
-        (&self.groups[hash % GROUPS], hash / GROUPS % GROUP_SLOTS)
+        let own = hash / GROUPS % GROUP_SLOTS;
+        (&self.groups[hash % GROUPS], (own..GROUP_SLOTS).chain(0..own))
     }
 
     pub(super) fn find(&self, key: &str) -> Option<Arc<CachedIndex>> {
-        let (group, slot) = self.locate(key);
-        let slot = group.get()?[slot].read().unwrap_or_else(PoisonError::into_inner);
-        slot.as_ref().filter(|(own, _)| **own == *key).map(|(_, known)| Arc::clone(known))
+        let (group, order) = self.locate(key);
+        let group = group.get()?;
+        for at in order {
+            match &*group[at].read().unwrap_or_else(PoisonError::into_inner) {
+                Some((own, known)) if **own == *key => return Some(Arc::clone(known)),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        None
     }
 
     pub(super) fn keep(&self, key: &str, known: &Arc<CachedIndex>) {
-        if known.stamp.is_some() && known.index.cost() <= LARGEST {
-            let (group, slot) = self.locate(key);
-            let slot = &group.get_or_init(Box::default)[slot];
-            *slot.write().unwrap_or_else(PoisonError::into_inner) = Some((key.into(), Arc::clone(known)));
+        if known.stamp.is_none() || known.index.cost() > LARGEST {
+            return;
+        }
+        let (group, mut order) = self.locate(key);
+        let group = group.get_or_init(Box::default);
+        let write = |at: usize| group[at].write().unwrap_or_else(PoisonError::into_inner);
+        let entry = Some((key.into(), Arc::clone(known)));
+        let Some(first) = order.next() else { return };
+        for at in std::iter::once(first).chain(order) {
+            let mut slot = write(at);
+            if slot.as_ref().is_none_or(|(own, _)| **own == *key) {
+                *slot = entry;
+                return;
+            }
+        }
+        *write(first) = entry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nczarr_storage::Version;
+
+    /// Returns an index without chunks, of some version.
+    fn index() -> Arc<CachedIndex> {
+        Arc::new(CachedIndex { index: ShardIndex::empty(1), stamp: Some(Version::comparable(1u8).stamp()) })
+    }
+
+    #[test]
+    fn a_few_shards_never_replace_one_another() {
+        // The hash is random, so each round has other collisions.
+        for round in 0..200 {
+            let cache = IndexCache::new();
+            let keys: Vec<String> = (0..GROUP_SLOTS).map(|shard| format!("v/c/{shard}")).collect();
+            for key in keys.iter().chain(&keys) {
+                cache.keep(key, &index());
+            }
+            assert!(keys.iter().all(|key| cache.find(key).is_some()), "round {round}");
+            assert!(cache.find("v/c/other").is_none());
+        }
+    }
+
+    #[test]
+    fn the_latest_index_of_many_is_kept() {
+        let cache = IndexCache::new();
+        for shard in 0..10 * GROUPS * GROUP_SLOTS {
+            let (key, known) = (format!("v/c/{shard}"), index());
+            cache.keep(&key, &known);
+            assert!(cache.find(&key).is_some_and(|found| Arc::ptr_eq(&found, &known)), "{key}");
         }
     }
 }
