@@ -116,8 +116,8 @@ pub struct CopyArgs {
     /// Continue an interrupted copy, or begin one that can be continued
     ///
     /// The target is a Zarr store in a directory or in S3. The source and the flags must be the same as
-    /// before. These may differ: --memory, --jobs, --strict, --no-verify, --checkpoint, --progress, --clobber,
-    /// --exclusive, --trace.
+    /// before. These may differ: --memory, --jobs, --strict, --no-verify, --checkpoint, --progress,
+    /// --clobber, --exclusive, --trace.
     #[arg(long, conflicts_with = "dry_run")]
     pub resume: bool,
     /// Seconds between checkpoints for --resume; 0 makes one after each block [default: 10]
