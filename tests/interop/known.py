@@ -10,9 +10,11 @@ PLAIN_FILL = "netCDF-C, for whom that is, wants fill values of text as they are,
 SCALAR_TEXT = "it drops the dimension that netCDF-C gives a scalar, or splits its characters"
 ATTRIBUTES = "it opens no dataset with such attributes, as JSON objects, or numbers beyond the type of the first"
 FIXED = "text of fixed length reads as nothing"
+STORED = "the copy has the bytes of the original, which it does not decode either"
 
 COPIES = {
-    ("ncz", "gdal/*blosc-snappy*", "copy", "*NC_ENOFILTER*"): "this build has no snappy",
+    ("netcdf-c", "gdal/*blosc-snappy*", "open", "*Filter error*"): STORED,
+    ("netcdf-c", "hand/v2/zstd-*", "open", "*Filter error*"): STORED,
     ("tensorstore", "*", "*", "ValueError: FAILED_PRECONDITION: *"): "it has not the type, the fill value, or the codec",
     ("tensorstore", "*", "*", "ValueError: NOT_FOUND: *"): "names with a backslash are no paths to it",
     ("netcdf-c", "*", "open", "*undefined filter*"): CODEC,
