@@ -219,9 +219,8 @@ impl Variable {
         self.check_decode(T::TYPE)?;
         let count = place.slab().count.iter().copied().collect();
         let len = usize::try_from(place.slab().len()).map_err(|_| ErrorKind::NoMem)?;
-        let data = Buffer::<T>::fill(len, |out| {
-            self.decode_chunk_into(index, chunk, MemMut::Fixed { ty: T::TYPE, out })
-        })?;
+        let data =
+            Buffer::<T>::fill(len, |out| self.decode_at(&place, chunk, MemMut::Fixed { ty: T::TYPE, out }))?;
         Ok(Array::new(count, data))
     }
 
@@ -247,7 +246,10 @@ impl Variable {
     /// # Errors
     /// As [`Variable::decode_chunk`]; `NC_EINVAL` for memory of a wrong size.
     pub fn decode_chunk_into(&self, index: &[u64], chunk: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()> {
-        let place = self.chunk(index)?;
+        self.decode_at(&self.chunk(index)?, chunk, out)
+    }
+
+    fn decode_at(&self, place: &Chunk<'_>, chunk: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()> {
         let access = self.access()?;
         let slab = place.slab().check(&access.shape(), |_| false)?;
         encoded_chunks(&access)?.decode(&slab, chunk, out).map_err(|error| access.with_path(error))

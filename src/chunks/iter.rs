@@ -29,7 +29,10 @@ struct Grid {
 
 impl Grid {
     fn of(access: &VarAccess) -> Result<Self> {
-        Ok(Self { shape: access.shape(), chunk: encoded_chunks(access)?.encoding().chunk_shape })
+        let chunks = encoded_chunks(access)?;
+        // A description of all filters takes longer than most reads of a chunk.
+        let chunk = access.data().chunk_shape().unwrap_or_else(|| chunks.encoding().chunk_shape);
+        Ok(Self { shape: access.shape(), chunk })
     }
 
     /// Returns the number of chunks along a dimension.

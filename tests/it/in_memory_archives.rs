@@ -276,6 +276,29 @@ fn members_of_every_common_compression_are_read() {
     assert_eq!(values(&nczarr::open(path).unwrap()), [1, 2, 3, 9]);
 }
 
+/// The checksum of a member is verified, whichever library unpacks it.
+#[test]
+fn a_wrong_checksum_is_an_error() {
+    use zip::CompressionMethod as By;
+    let lzma = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/reports/zip-lzma/a.zip");
+    let mut archives = vec![fs::read(lzma).unwrap()];
+    archives.extend([By::Deflated, By::Bzip2, By::Zstd, By::Xz].map(|by| archive(b"", by)));
+    for (number, mut bytes) in archives.into_iter().enumerate() {
+        // The checksums in the local headers and in the directory.
+        for (mark, offset) in [(b"PK\x03\x04", 14), (b"PK\x01\x02", 16)] {
+            let places = bytes.windows(4).enumerate().filter(|(_, found)| found == mark);
+            for at in places.map(|(at, _)| at + offset).collect::<Vec<_>>() {
+                bytes[at] ^= 1;
+            }
+        }
+        let read = nczarr::open_bytes(bytes).and_then(|file| {
+            let variables = file.variables();
+            variables.iter().try_for_each(|v| v.get_values::<f64>(..).map(drop)).map(|()| variables.len())
+        });
+        assert!(read.is_err(), "archive {number}: {read:?}");
+    }
+}
+
 #[test]
 fn archives_behind_other_bytes_are_found_by_their_end() {
     let folder = tempfile::tempdir().unwrap();

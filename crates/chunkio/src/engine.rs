@@ -213,6 +213,11 @@ impl<F: ElementKind> ArrayEngine<F> {
         error.in_key(&key).at(format_args!("{}: chunk {key}", self.name))
     }
 
+    /// Adds the array and the shard to an error.
+    pub(crate) fn at_shard(&self, error: Error, key: &Key) -> Error {
+        error.in_key(key).at(format_args!("{}: shard {key}", self.name))
+    }
+
     /// Fails if the array is read-only.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if !self.writable {

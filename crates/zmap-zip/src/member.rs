@@ -198,7 +198,7 @@ impl MemberReader {
         let number =
             number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked; it is in no directory"))?;
         let mut archive = unpacker.archive.clone();
-        let member = unpacked_member(&mut archive, number).map_err(fail)?;
+        let (member, verifies) = unpacked_member(&mut archive, number).map_err(fail)?;
         // For a part of a large member, only that part is decompressed.
         let whole = until == entry.len || entry.len <= MAX_CACHED;
         let want = if whole { entry.len } else { until };
@@ -218,7 +218,9 @@ impl MemberReader {
                 entry.len
             )));
         }
-        check(entry, &bytes)?;
+        if !verifies {
+            check(entry, &bytes)?;
+        }
         let bytes = Arc::new(bytes);
         if whole && want <= MAX_CACHED {
             *kept() = Some((entry.at, Arc::clone(&bytes)));
@@ -227,20 +229,20 @@ impl MemberReader {
     }
 }
 
-/// Returns a reader of a compressed member.
+/// Returns a reader of a compressed member, and whether it verifies the checksum at the end.
 fn unpacked_member(
     archive: &mut ZipArchive<SourceCursor>,
     number: usize,
-) -> zip::result::ZipResult<Box<dyn Read + '_>> {
+) -> zip::result::ZipResult<(Box<dyn Read + '_>, bool)> {
     #[cfg(feature = "lzma")]
     {
         let data = archive.by_index_data(number)?;
         let (method, len, is_encrypted) = (data.compression(), data.size(), data.encrypted());
         if crate::lzma::unpacks(method) && !is_encrypted {
-            return Ok(crate::lzma::unpacked(method, archive.by_index_raw(number)?, len)?);
+            return Ok((crate::lzma::unpacked(method, archive.by_index_raw(number)?, len)?, false));
         }
     }
-    Ok(Box::new(archive.by_index(number)?))
+    Ok((Box::new(archive.by_index(number)?), true))
 }
 
 /// Returns the position of a member's data from its local header, and records it.

@@ -88,8 +88,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     ) -> Result<()> {
         let mut key = Key::root();
         self.store.locate(shard, &mut key);
-        self.store_shard(shards, &key, edits, whole, threads)
-            .map_err(|error| error.at(format_args!("{}: shard {key}", self.name)))
+        self.store_shard(shards, &key, edits, whole, threads).map_err(|error| self.at_shard(error, &key))
     }
 }
 

@@ -129,7 +129,7 @@ impl WriteJob for ShardWriteJob<'_> {
         let blame = |error: nczarr_model::Error| {
             let mut key = Key::root();
             engine.store.locate(&shard.index, &mut key);
-            error.in_key(&key).at(format_args!("{}: shard {key}", engine.name))
+            engine.at_shard(error, &key)
         };
         match outcome {
             Ok(WriteOutcome::Done(_)) => {

@@ -84,7 +84,7 @@ impl<F: ElementKind> ArrayEngine<F> {
                 landing.finish(merged.into_inner().unwrap_or_else(PoisonError::into_inner));
             }
         }
-        result.map_err(|error| error.in_key(&key).at(format_args!("{}: shard {key}", self.name)))
+        result.map_err(|error| self.at_shard(error, &key))
     }
 
     /// Stores a shard with changed chunks. `whole`: these are all its chunks, so it is not read.
