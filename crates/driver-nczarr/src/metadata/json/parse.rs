@@ -378,6 +378,10 @@ impl<'t> JsonParser<'t> {
     fn bare_word(&mut self) -> Result<Value<'t>> {
         let text: &'t str = self.text;
         let rest = &text[self.at..];
+        if let Some(len) = number::natural_len(rest.as_bytes()) {
+            self.at += len;
+            return Ok(Value::Number(Cow::Borrowed(&rest[..len])));
+        }
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
         if let Some(len) = number::strict_len(rest.as_bytes())
             && !rest.as_bytes().get(len).is_some_and(|&byte| is_part(byte))
