@@ -11,6 +11,7 @@ use nczarr_codec::{FilterName, FilterText};
 use nczarr_model::FilterSpec;
 
 pub use blosc::Blosc;
+pub(crate) use resolve::as_missing_filter;
 
 #[cfg(doc)]
 use crate::Variable;

@@ -10,6 +10,7 @@ use nczarr_model::{
 };
 use nczarr_nc_table::{NcDispatch, VarAccess};
 
+use crate::codecs::as_missing_filter;
 use crate::file::OpenDataset;
 use crate::{Attribute, Dimension, FromValues, Group, IntoValues};
 
@@ -661,9 +662,10 @@ impl Variable {
     pub fn set_filter(&self, name: &str, params: &[u32]) -> Result<()> {
         let registry = self.open.registry();
         let class = match name.parse() {
-            Ok(id) => registry.filter_by_id(id)?,
-            Err(_) => registry.filter(name)?,
+            Ok(id) => registry.filter_by_id(id),
+            Err(_) => registry.filter(name),
         };
+        let class = class.map_err(|error| self.located(as_missing_filter(error)))?;
         let info = class.info();
         let filter = FilterSpec {
             hdf5_id: info.hdf5_id,

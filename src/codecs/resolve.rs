@@ -21,12 +21,12 @@ impl Codec {
                 described(text, registry).map_err(|error| error.at(format_args!("codec {}", shortened(text))))
             }
         };
-        found.map_err(absent)
+        found.map_err(as_missing_filter)
     }
 }
 
-/// A filter that this build lacks is a missing filter, as in netCDF-C.
-fn absent(error: Error) -> Error {
+/// Reports a filter that this build lacks as a missing filter, as netCDF-C does.
+pub(crate) fn as_missing_filter(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotBuilt => ErrorKind::NoFilter.context(error.what()),
         _ => error,
@@ -126,6 +126,23 @@ mod tests {
             let error = codec.resolve(&registry).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NoFilter, "{error}");
             assert!(error.to_string().contains("enable the feature \"zstd\""), "{error}");
+        }
+    }
+
+    #[cfg(all(feature = "nczarr", feature = "mem"))]
+    #[test]
+    fn all_ways_to_set_a_filter_report_it_as_missing() {
+        let options = crate::CreateOptions::new().registry(crate::builtin::without_filters());
+        let file = options.create("memory://missing-filter").unwrap();
+        file.add_dimension("x", 3).unwrap();
+        let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+        let outcomes =
+            [v.set_filter("zstd", &[3]), v.set_filter("32015", &[3]), v.set_codecs([Codec::zstd(3)])];
+        for outcome in outcomes.into_iter().chain([v.set_deflate(5, false)]) {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoFilter, "{error}");
+            assert_eq!(error.variable(), Some("/v"), "{error}");
+            assert!(error.to_string().contains("enable the feature"), "{error}");
         }
     }
 }
