@@ -73,3 +73,55 @@ fn a_static_file_is_not_copied() {
     let bytes: &'static [u8] = std::fs::read(path).unwrap().leak();
     read("a static file", bytes, &values, &mut vec![0; VALUES]);
 }
+
+#[test]
+fn a_gibibyte_in_a_vector_is_not_copied() {
+    let values = 1u64 << 30;
+    let header = cdf5_header(values);
+    let mut bytes = vec![0; header.len() + values as usize];
+    bytes[..header.len()].copy_from_slice(&header);
+    *bytes.last_mut().unwrap() = 7;
+
+    let at = bytes.as_ptr();
+    let shared = SharedBytes::from(bytes);
+    let mut last = [0i8; 3];
+    let whole = counted(|| {
+        let file = OpenOptions::new().threads(1).open_bytes("held", shared.clone()).unwrap();
+        file.variable("v").unwrap().get_into(&mut last, values - 3..values).unwrap();
+    });
+    assert_eq!(last, [0, 0, 7]);
+    assert!(whole.bytes < MOST, "{whole:?}");
+    assert_eq!(shared.into_vec().as_ptr(), at, "the vector comes back");
+}
+
+/// Returns the header of a CDF-5 file with the dimension `x` and the variable `byte v(x)`.
+fn cdf5_header(len: u64) -> Vec<u8> {
+    let mut header = b"CDF\x05".to_vec();
+    let word = |header: &mut Vec<u8>, value: u32| header.extend(value.to_be_bytes());
+    let long = |header: &mut Vec<u8>, value: u64| header.extend(value.to_be_bytes());
+    let name = |header: &mut Vec<u8>, name: u8| {
+        long(header, 1);
+        header.extend([name, 0, 0, 0]);
+    };
+    let empty_list = |header: &mut Vec<u8>| {
+        word(header, 0);
+        long(header, 0);
+    };
+    long(&mut header, 0); // records
+    word(&mut header, 10); // the list of dimensions
+    long(&mut header, 1);
+    name(&mut header, b'x');
+    long(&mut header, len);
+    empty_list(&mut header); // attributes
+    word(&mut header, 11); // the list of variables
+    long(&mut header, 1);
+    name(&mut header, b'v');
+    long(&mut header, 1); // dimensions of v
+    long(&mut header, 0);
+    empty_list(&mut header);
+    word(&mut header, 1); // NC_BYTE
+    long(&mut header, len);
+    let begin = header.len() as u64 + 8;
+    long(&mut header, begin);
+    header
+}
