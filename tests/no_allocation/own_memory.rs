@@ -91,7 +91,8 @@ fn a_gibibyte_in_a_vector_is_not_copied() {
     });
     assert_eq!(last, [0, 0, 7]);
     assert!(whole.bytes < MOST, "{whole:?}");
-    assert_eq!(shared.into_vec().as_ptr(), at, "the vector comes back");
+    let bytes = shared.into_vec();
+    assert_eq!(bytes.as_ptr(), at, "the vector comes back");
 }
 
 /// Returns the header of a CDF-5 file with the dimension `x` and the variable `byte v(x)`.
