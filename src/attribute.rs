@@ -209,6 +209,12 @@ macro_rules! strings {
                 Values::String(self.into_iter().map(NcString::from).collect())
             }
         }
+
+        impl<const N: usize> IntoValues for &[$t; N] {
+            fn into_values(self) -> Values {
+                self.as_slice().into_values()
+            }
+        }
     )*};
 }
 
@@ -272,6 +278,7 @@ mod tests {
         assert_eq!("K".into_values(), Values::Char(b"K".to_vec()));
         assert_eq!("".into_values(), Values::Char(vec![]));
         assert_eq!(["a", "b"].into_values(), Values::String(vec!["a".into(), "b".into()]));
+        assert_eq!((&["a", "b"]).into_values(), ["a", "b"].into_values());
         assert_eq!(NcString::from("one").into_values(), Values::String(vec!["one".into()]));
         assert_eq!(1.5f32.into_values(), Values::Float(vec![1.5]));
         assert_eq!([1u64, 2].into_values(), Values::UInt64(vec![1, 2]));

@@ -131,6 +131,11 @@ impl Dimension {
         self.open.edit(&Edit::RenameDim { dim: self.id, name }).map(drop)
     }
 
+    /// Whether it belongs to this open dataset.
+    pub(crate) fn is_of(&self, open: &Arc<OpenDataset>) -> bool {
+        Arc::ptr_eq(&self.open, open)
+    }
+
     /// A dimension whose definition was rolled back behaves as an empty one.
     fn dim<T: Default>(&self, ask: impl FnOnce(&nczarr_model::Dim) -> T) -> T {
         self.open.model().dim(self.id).map(ask).unwrap_or_default()

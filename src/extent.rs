@@ -316,6 +316,20 @@ impl<E: IntoExtent + Clone> Extents for &[E] {
     }
 }
 
+impl<E: IntoExtent + Clone> Extents for &Vec<E> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
+        self.as_slice().extents()
+    }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        singles(self, at)
+    }
+
+    fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+        plains(self, start, count)
+    }
+}
+
 impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
     fn extents(self) -> Result<Option<DimVec<Extent>>> {
         self.as_slice().extents()
@@ -537,6 +551,7 @@ mod tests {
         assert_eq!(single((3, 4u64, 5usize)), Some(vec![3, 4, 5]));
         assert_eq!(single([3u32, 4]), Some(vec![3, 4]));
         assert_eq!(single(vec![3i64, 4]), Some(vec![3, 4]));
+        assert_eq!(single(&vec![3i64, 4]), Some(vec![3, 4]));
         assert_eq!(single(&[3, 4]), Some(vec![3, 4]));
         assert_eq!(single(&[Extent::Index(3), Extent::Range { start: 4, end: 5 }][..]), Some(vec![3, 4]));
         assert_eq!(single((1, 2, 3, 4, 5)), None, "no room");
@@ -565,6 +580,7 @@ mod tests {
         assert_eq!(plain((3, 4u64..9, Extent::count(1, 2))), found(&[3, 4, 1], &[1, 5, 2]));
         assert_eq!(plain([0..4, 6..6]), found(&[0, 6], &[4, 0]));
         assert_eq!(plain(vec![3i64, 4]), found(&[3, 4], &[1, 1]));
+        assert_eq!(plain(&vec![2..3, 0..4]), found(&[2, 0], &[1, 4]));
         assert_eq!(
             plain(&[Extent::Index(3), Extent::Range { start: 4, end: 8 }][..]),
             found(&[3, 4], &[1, 4])

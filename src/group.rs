@@ -444,6 +444,32 @@ impl Group {
         self.add_variable_with_type(name, ty, dims)
     }
 
+    /// Adds a variable along these dimensions. Names cannot select a dimension of an outer group if an inner
+    /// group has one of the same name; a [`Dimension`] selects any dimension of the dataset.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-variable-along")?;
+    /// let outer = file.add_dimension("x", 3)?;
+    /// let group = file.add_group("forecast")?;
+    /// group.add_dimension("x", 5)?;
+    /// let t = group.add_variable_along::<f32>("t", &[&outer])?;
+    /// assert_eq!(t.shape()?, [3]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Group::add_variable`]; `NC_EBADDIM` for a dimension of another open dataset.
+    pub fn add_variable_along<T: NcValue>(&self, name: &str, dims: &[&Dimension]) -> Result<Variable> {
+        if let Some(other) = dims.iter().find(|dim| !dim.is_of(&self.open)) {
+            let what = format!("{name}: dimension {:?} belongs to another open dataset", other.name());
+            return Err(self.open.located(ErrorKind::BadDim.context(what)));
+        }
+        let ty = self.single_type::<T>().map_err(|error| error.at(name))?;
+        self.define_variable(name, ty, &dims.iter().map(|dim| dim.id()).collect::<Vec<_>>())
+    }
+
     /// Adds a variable of strings.
     ///
     /// ```
@@ -486,8 +512,11 @@ impl Group {
     /// # Errors
     /// As [`Group::add_variable`].
     pub fn add_variable_with_type(&self, name: &str, xtype: NcType, dims: &[&str]) -> Result<Variable> {
-        let dims = self.dimension_ids(name, dims)?;
-        match self.open.edit(&Edit::DefVar { group: self.id, name, xtype, dims: &dims })? {
+        self.define_variable(name, xtype, &self.dimension_ids(name, dims)?)
+    }
+
+    fn define_variable(&self, name: &str, xtype: NcType, dims: &[DimId]) -> Result<Variable> {
+        match self.open.edit(&Edit::DefVar { group: self.id, name, xtype, dims })? {
             Defined::Var(id) => Ok(self.variable_of(id)),
             other => Err(unexpected(other)),
         }

@@ -278,6 +278,30 @@ impl Variable {
         }
     }
 
+    /// As [`Variable::get_raw`], but returns the elements in new memory.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-raw-values")?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["x"])?;
+    /// # v.put(&[1i16, 2, 3], ..)?;
+    /// assert_eq!(v.get_raw_values(1)?, 2i16.to_ne_bytes());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::get_raw`].
+    pub fn get_raw_values(&self, extents: impl Extents) -> Result<Vec<u8>> {
+        let part = self.part(extents)?;
+        let (ty, size) = self.fixed_type()?;
+        let selected = part.select()?;
+        selected.check_readable()?;
+        fill_vec(part.bytes(size)?, |out| selected.get(MemMut::Fixed { ty, out }))
+            .map_err(|error| part.access.with_path(error))
+    }
+
     /// Reads to caller-defined positions: element `i` of the part goes to `out[Σ i·imap]`; memory between
     /// them is unchanged.
     ///

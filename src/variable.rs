@@ -566,8 +566,12 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` for an invalid shape; `NC_EINVAL` for a scalar.
+    /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` for an invalid shape; `NC_EINVAL` for the chunk
+    /// shape of a scalar. An empty shape changes nothing in a scalar.
     pub fn set_chunking(&self, shape: &[u64]) -> Result<()> {
+        if shape.is_empty() && self.rank() == 0 {
+            return Ok(());
+        }
         let chunking = Chunking::Chunked(shape.to_vec());
         self.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
     }

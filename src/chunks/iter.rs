@@ -137,6 +137,26 @@ impl<'v> Chunk<'v> {
     pub fn get<T: Number>(&self) -> Result<Array<T>> {
         self.variable.get(self.extents())
     }
+
+    /// Writes all elements ([`Variable::put`]). The other chunks are not read.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-chunk-put")?;
+    /// # file.add_dimension("x", 5)?;
+    /// # let v = file.add_variable::<i32>("v", &["x"])?;
+    /// # v.set_chunking(&[2])?;
+    /// v.chunk(&[1])?.put(&[7, 8])?;
+    /// assert_eq!(v.get_values::<i32>(2..4)?, [7, 8]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::put`].
+    pub fn put<T: Number>(&self, values: &[T]) -> Result<()> {
+        self.variable.put(values, self.extents())
+    }
 }
 
 /// The chunks of a variable, in C order of their indices ([`Variable::chunks`], [`Variable::stored_chunks`]).

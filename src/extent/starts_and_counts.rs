@@ -19,9 +19,9 @@ fn extents<T: Copy + TryInto<u64>>(
         )));
     }
     let wide = |number: T| {
-        number
-            .try_into()
-            .map_err(|_| ErrorKind::InvalCoords.context("a start, count or stride exceeds 64 bits"))
+        number.try_into().map_err(|_| {
+            ErrorKind::InvalCoords.context("a start, count or stride is negative or exceeds 64 bits")
+        })
     };
     let extent = |dim: usize| {
         Ok(Extent::Strided {
@@ -49,8 +49,14 @@ macro_rules! lists {
     )*};
 }
 
-lists!([const N: usize] [usize; N], [const N: usize] &[usize; N], [] &[usize], [] Vec<usize>);
-lists!([const N: usize] [u64; N], [const N: usize] &[u64; N], [] &[u64], [] Vec<u64>);
+macro_rules! numbers {
+    ($($t:ty),*) => {$(
+        lists!([const N: usize] [$t; N], [const N: usize] &[$t; N], [] &[$t], [] Vec<$t>);
+    )*};
+}
+
+// Literals without a type are `i32`.
+numbers!(usize, u64, u32, isize, i64, i32);
 
 #[cfg(test)]
 mod tests {
@@ -68,8 +74,13 @@ mod tests {
         assert_eq!(parts(Selection::new(([0usize, 2], [1, 3]), &[4, 6])), plain);
         assert_eq!(parts(Selection::new((&[0u64, 2][..], &[1, 3][..]), &[4, 6])), plain);
         assert_eq!(parts(Selection::new((vec![0usize, 2], vec![1, 3]), &[4, 6])), plain);
+        assert_eq!(parts(Selection::new(([0, 2], [1, 3]), &[4, 6])), plain);
+        assert_eq!(parts(Selection::new((&[0, 2], &[1u32, 3]), &[4, 6])), plain);
         let strided = (vec![0, 2], vec![2, 2], vec![3, 2]);
         assert_eq!(parts(Selection::new(([0usize, 2], [2, 2], [3, 2]), &[4, 6])), strided);
+        assert_eq!(parts(Selection::new(([0, 2], [2, 2], [3, 2]), &[4, 6])), strided);
+        let negative = Selection::new(([0, -2], [1, 3]), &[4, 6]);
+        assert_eq!(negative.unwrap_err().kind(), ErrorKind::InvalCoords);
         let uneven = Selection::new((vec![0usize, 2], vec![1]), &[4, 6]);
         assert_eq!(uneven.unwrap_err().kind(), ErrorKind::Inval);
     }
