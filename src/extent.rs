@@ -437,10 +437,11 @@ impl Selection {
     }
 
     /// As [`Selection::new`] for a write of `elements` elements. An open end (`..`, `3..`) along one
-    /// unlimited dimension extends as far as the elements.
+    /// unlimited dimension covers all records behind its start, and extends as far as the elements.
     ///
     /// # Errors
-    /// [`ErrorKind::Inval`] if the elements do not fill whole records; as [`Selection::new`].
+    /// [`ErrorKind::Inval`] if the elements do not fill whole records, or fewer records than exist; as
+    /// [`Selection::new`].
     pub fn for_write(
         extents: impl Extents,
         shape: &[u64],
@@ -458,7 +459,12 @@ impl Selection {
             } else if record == 0 || !elements.is_multiple_of(record) {
                 return Err(ErrorKind::Inval.context(format!("{elements} elements for records of {record}")));
             } else {
-                selection.count[dim] = elements / record;
+                let (found, there) = (elements / record, selection.count[dim]);
+                if (1..there).contains(&found) {
+                    let what = format!("{found} records for an open end over {there} records; give a range");
+                    return Err(ErrorKind::Inval.context(what));
+                }
+                selection.count[dim] = found;
             }
         }
         Ok(selection)
@@ -622,6 +628,11 @@ mod tests {
         assert_eq!(count((Extent::Range { start: 0, end: 2 }, Extent::ALL), 12).unwrap(), [2, 3]);
         assert_eq!(count((Extent::ALL, Extent::ALL), 0).unwrap(), [0, 3]);
         assert_eq!(count((Extent::ALL, Extent::ALL), 4).unwrap_err().kind(), ErrorKind::Inval);
+        // Fewer records than exist: their place is unknown.
+        assert_eq!(count((Extent::ALL, Extent::ALL), 3).unwrap_err().kind(), ErrorKind::Inval);
+        assert_eq!(count((Extent::From { start: 1 }, Extent::ALL), 3).unwrap(), [1, 3]);
+        let every_second = Extent::Strided { start: 0, count: None, stride: 2 };
+        assert_eq!(count((every_second, Extent::ALL), 3).unwrap(), [1, 3]);
         // With two open ends the growing dimension is ambiguous, so the current lengths count.
         let both = Selection::for_write((.., ..), &[2, 3], &[true, true], 100).unwrap();
         assert_eq!(both.slab().count, [2, 3]);

@@ -355,7 +355,7 @@ impl Variable {
     }
 
     /// Writes a part of the variable. A write may extend an unlimited dimension, and an open end (`..`)
-    /// extends as far as the values.
+    /// extends as far as the values. Values for fewer records than exist there need a range (`..2`).
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
