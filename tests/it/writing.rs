@@ -221,3 +221,33 @@ fn a_variable_is_copied_from_one_dataset_to_another() {
         ["shuffle", "deflate"]
     );
 }
+
+/// Each thread appends its own records to shared chunks. No thread may take a chunk as whole because it ends
+/// at the length of that moment.
+#[test]
+fn threads_that_append_to_one_chunk_lose_nothing_without_other_writers() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, modes) in [("a.nc", "netcdf-4"), ("a.zip", "nczarr,v2,zip"), ("a.zarr", "nczarr,v2")] {
+        for round in 0..20 {
+            let path = dir.path().join(format!("{round}-{name}"));
+            let place = format!("file://{}#mode={modes}", path.display());
+            let file = nczarr::CreateOptions::new().exclusive(true).create(place.as_str()).unwrap();
+            file.add_unlimited_dimension("t").unwrap();
+            file.add_dimension("x", 2).unwrap();
+            let v = file.add_variable::<i32>("v", &["t", "x"]).unwrap();
+            v.set_chunking(&[4, 2]).unwrap();
+            std::thread::scope(|scope| {
+                for thread in 0..6 {
+                    let v = &v;
+                    scope.spawn(move || {
+                        for at in (0..30).map(|turn| turn * 6 + thread) {
+                            v.put(&[at as i32, -(at as i32)], (at as u64, ..)).unwrap();
+                        }
+                    });
+                }
+            });
+            let expected: Vec<i32> = (0..180).flat_map(|at| [at, -at]).collect();
+            assert_eq!(v.get_values::<i32>(..).unwrap(), expected, "{place}");
+        }
+    }
+}

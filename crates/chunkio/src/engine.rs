@@ -296,7 +296,7 @@ impl<F: ElementKind> ArrayEngine<F> {
 
     /// Marks elements beyond the end of fixed dimensions as written.
     ///
-    /// Beyond the end of an unlimited dimension another process may have appended, except in exclusive mode.
+    /// Beyond the end of an unlimited dimension another thread or process may append.
     fn mask_outside(&self, index: &ChunkIndex, mask: &mut ElementMask) {
         let grid = &self.grid;
         for dim in (0..grid.rank()).filter(|&dim| !grid.dims[dim].unlimited) {

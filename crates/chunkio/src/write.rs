@@ -30,15 +30,14 @@ use crate::threads;
 
 use self::chunk_write::ChunkWrite;
 
-/// Returns the shape for a write. Along an unlimited dimension nothing is outside, since another process may
-/// have written there, except in exclusive mode.
-pub(crate) fn writable_shape<F: crate::engine::ElementKind>(
-    engine: &ArrayEngine<F>,
-    slab: &CheckedSlab<'_>,
-) -> DimVec<u64> {
+/// Returns the shape for a write. Along an unlimited dimension nothing is outside, since another thread or
+/// process may append there meanwhile.
+pub(crate) fn writable_shape<F: crate::engine::ElementKind>(engine: &ArrayEngine<F>) -> DimVec<u64> {
     let mut shape = engine.grid.shape();
-    for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| engine.grid.dims[*dim].unlimited) {
-        *len = if engine.options.exclusive { (*len).max(slab.end(dim)) } else { u64::MAX };
+    for (len, dim) in shape.iter_mut().zip(&engine.grid.dims) {
+        if dim.unlimited {
+            *len = u64::MAX;
+        }
     }
     shape
 }
@@ -59,7 +58,7 @@ pub(crate) fn put(
         None => Convert::writing(ty, form.ty)?,
     };
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
-    let shape = writable_shape(engine, slab);
+    let shape = writable_shape(engine);
     let projection = engine.project(slab, &shape)?;
     let outcome = TransferOutcome::new(&engine.options, bytes.len());
     let lot = engine.batch_size(form.bytes());

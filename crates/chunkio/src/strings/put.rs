@@ -15,7 +15,7 @@ pub(crate) fn put(
     values: &[NcString],
 ) -> Result<()> {
     let form = &engine.form;
-    let shape = writable_shape(engine, slab);
+    let shape = writable_shape(engine);
     let projection = engine.project(slab, &shape)?;
     // Check all elements before writing.
     let mut cuts = Vec::new();
