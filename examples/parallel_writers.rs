@@ -1,4 +1,5 @@
-//! Writes one variable from several threads, and then from several handles, as several processes would.
+//! Writes one variable from several threads, and then from several handles, as several processes would. At
+//! last, several handles append records.
 //!
 //! `cargo run --example parallel_writers`
 
@@ -19,6 +20,8 @@ fn main() -> Result<()> {
     for name in ["threads", "handles"] {
         file.add_variable::<i32>(name, &["y", "x"])?.set_chunking(&[16, 100])?;
     }
+    file.add_unlimited_dimension("record")?;
+    file.add_variable::<i32>("appended", &["record"])?.set_chunking(&[16])?;
 
     let variable = file.variable("threads")?;
     all(|writer| variable.put(&rows(writer), (range(writer), ..)))?;
@@ -30,7 +33,19 @@ fn main() -> Result<()> {
         file.close()
     })?;
 
+    all(|writer| {
+        let file = nczarr::append(path)?;
+        // No other writer gets these records.
+        let start = file.dimension("record")?.reserve(ROWS)?;
+        file.variable("appended")?.put(&[writer as i32; ROWS as usize], start..start + ROWS)?;
+        file.close()
+    })?;
+
     let file = nczarr::open(path)?;
+    let mut appended = file.variable("appended")?.get_values::<i32>(..)?;
+    println!("appended: {appended:?}");
+    appended.sort_unstable();
+    assert_eq!(appended, (0..WRITERS * ROWS).map(|row| (row / ROWS) as i32).collect::<Vec<_>>());
     for name in ["threads", "handles"] {
         let values = file.variable(name)?.get_values::<i32>((.., 0))?;
         let expected: Vec<i32> = (0..WRITERS * ROWS).map(|row| (row / ROWS) as i32).collect();

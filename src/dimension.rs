@@ -109,6 +109,48 @@ impl Dimension {
         self.dim(|dim| dim.unlimited)
     }
 
+    /// Reserves `count` new indices at the end of an unlimited dimension, and returns the first one.
+    ///
+    /// The caller owns the indices from the returned one on. No other call returns one of them, from any
+    /// thread, handle, process or machine. So any number of writers can append to one dataset:
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-reserve")?;
+    /// let time = file.add_unlimited_dimension("time")?;
+    /// let level = file.add_variable::<f32>("level", &["time"])?;
+    /// std::thread::scope(|scope| {
+    ///     for writer in 0..4 {
+    ///         let (time, level) = (&time, &level);
+    ///         scope.spawn(move || -> nczarr::Result<()> {
+    ///             let start = time.reserve(2)?;
+    ///             level.put(&[writer as f32; 2], start..start + 2)
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(time.len(), 8);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// The call ends define mode. It stores the new length, so that readers see it before the data: until
+    /// then the records read as fill values. They keep these values if the program stops before it writes
+    /// them. Other handles see the new length after [`File::sync`](crate::File::sync), or when they reserve.
+    ///
+    /// Between processes it needs a directory, or a storage with conditional writes. Classic and netCDF-4
+    /// files and archives have one writer at a time; there it separates the threads of that writer. In plain
+    /// Zarr, all writers must know the same variables along the dimension.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the dataset is read-only, or its storage cannot separate writers; `NC_EINVAL` for a
+    /// fixed dimension; `NC_EDIMSIZE` for a length beyond the limit of the format; the storage's error, after
+    /// which some reserved records may remain unwritten.
+    pub fn reserve(&self, count: u64) -> Result<u64> {
+        self.open.leave_define_mode_if_defining()?;
+        let reserved = self.open.dataset()?.editor().and_then(|editor| editor.reserve(self.id, count));
+        reserved.map_err(|error| self.open.located(error))
+    }
+
     /// Renames it.
     ///
     /// ```

@@ -50,6 +50,7 @@ mod plugin_panics;
 mod public_api;
 mod put_forms;
 mod rectilinear;
+mod reserve;
 mod round_trip;
 mod shards;
 mod single_elements;

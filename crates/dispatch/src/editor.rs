@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nczarr_model::{Defined, Edit, GroupId, Result, Values, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, GroupId, Result, Values, VarId};
 
 /// Free space requested when define mode ends, in bytes. Hints for formats with a header before the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,6 +82,22 @@ pub trait Editor: Send + Sync + fmt::Debug {
     /// # Errors
     /// Those of the storage.
     fn commit(&self, padding: HeaderPadding) -> Result<()>;
+
+    /// Reserves `count` new indices at the end of an unlimited dimension, and returns the first one.
+    ///
+    /// The dataset is in data mode. No other call of any thread, handle or process returns one of these
+    /// indices. The model has the new length afterwards, and unwritten elements read as fill values. If
+    /// others can write to the storage, the new length is stored before the call returns.
+    ///
+    /// A dataset whose storage has a single writer calls [`Dim::reserve`](nczarr_model::Dim::reserve).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Perm`] if the dataset is read-only, or the format or storage cannot reserve indices;
+    /// `NC_EINVAL` for a fixed dimension; `NC_EDIMSIZE` for a length beyond the limit of the format; the
+    /// storage's error, after which some indices may remain unused.
+    fn reserve(&self, _dim: DimId, _count: u64) -> Result<u64> {
+        Err(ErrorKind::Perm.context("the format cannot reserve indices of a dimension"))
+    }
 
     /// Returns the free space of the layout, for [`Editor::commit`]. Formats without a header return zeros.
     ///

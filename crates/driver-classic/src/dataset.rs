@@ -9,7 +9,7 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{
     Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData, single_file,
 };
-use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::committed::CommittedHeader;
 use crate::shared::ClassicShared;
@@ -178,6 +178,17 @@ impl Editor for ClassicDataset {
         // Checked under the lock: closing writes the rest, and releases the file.
         self.shared.check_open()?;
         self.write_header(padding, &mut committed)
+    }
+
+    fn reserve(&self, dim: DimId, count: u64) -> Result<u64> {
+        // Closing waits for it. The file is locked, so only threads of this process write it.
+        let _writing = self.shared.gate.lock_shared();
+        self.shared.check_open()?;
+        if !self.shared.writable {
+            return Err(ErrorKind::Perm.context("the dataset is read-only"));
+        }
+        let most = self.shared.kind.most_records().min(self.shared.numbered().1.layout.most_records());
+        self.shared.model.snapshot().dim(dim)?.reserve(count, most)
     }
 
     fn header_padding(&self) -> HeaderPadding {

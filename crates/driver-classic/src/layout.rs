@@ -40,6 +40,11 @@ impl FileLayout {
         (end <= i64::MAX as u64).then_some(end)
     }
 
+    /// Returns the largest number of records that fits the size of a file.
+    pub(crate) fn most_records(&self) -> u64 {
+        (i64::MAX as u64).saturating_sub(self.begin_rec).checked_div(self.recsize).unwrap_or(u64::MAX)
+    }
+
     /// Returns the bytes of a variable's part of a record that belong to it, including padding.
     pub(crate) fn own_len(&self, slot: &VarSlot) -> u64 {
         if slot.record { slot.len.min(self.recsize) } else { slot.len }

@@ -20,6 +20,14 @@ impl DimLengths {
         self.0.get(dim.index()).copied().unwrap_or(0)
     }
 
+    /// Raises the length of one dimension to at least `len`.
+    pub fn raise_to(&mut self, dim: DimId, len: u64) {
+        if self.0.len() <= dim.index() {
+            self.0.resize(dim.index() + 1, 0);
+        }
+        self.0[dim.index()] = self.0[dim.index()].max(len);
+    }
+
     /// Raises each length to the greater of both, except for the dimensions of `without`.
     pub fn raise(&mut self, other: &Self, without: &[&Var]) {
         if self.0.len() < other.0.len() {
@@ -60,5 +68,9 @@ mod tests {
         counted.raise(&before, &[]);
         counted.raise(&DimLengths::of(&model), &[]);
         assert_eq!(counted, DimLengths::of(&model));
+        let mut one = DimLengths::default();
+        one.raise_to(u, 4);
+        one.raise_to(u, 3);
+        assert_eq!([t, x, u].map(|dim| one.get(dim)), [0, 0, 4]);
     }
 }

@@ -77,6 +77,43 @@ impl Dim {
     pub fn grow(&self, len: u64) {
         self.len.fetch_max(len, Ordering::AcqRel);
     }
+
+    /// Extends an unlimited dimension by `count`, to at most `limit`, in one step. Returns the earlier
+    /// length.
+    ///
+    /// Threads that call it get different ranges of indices.
+    ///
+    /// # Errors
+    /// As [`Dim::end_of`].
+    pub fn reserve(&self, count: u64, limit: u64) -> Result<u64> {
+        let mut start = self.len();
+        loop {
+            let end = self.end_of(start, count, limit)?;
+            match self.len.compare_exchange_weak(start, end, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(start) => return Ok(start),
+                Err(now) => start = now,
+            }
+        }
+    }
+
+    /// Returns the length of an unlimited dimension after `count` indices from `start` on.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` if the dimension is fixed; `NC_EDIMSIZE` if the length exceeds `limit`.
+    pub fn end_of(&self, start: u64, count: u64, limit: u64) -> Result<u64> {
+        if !self.unlimited {
+            return Err(ErrorKind::Inval.context(format!(
+                "dimension {}: its length is fixed; only unlimited dimensions grow",
+                self.name
+            )));
+        }
+        start.checked_add(count).filter(|&end| end <= limit).ok_or_else(|| {
+            ErrorKind::DimSize.context(format!(
+                "dimension {}: {count} more indices exceed the largest length (expected at most {limit}, found {start})",
+                self.name
+            ))
+        })
+    }
 }
 
 /// The chunking of a variable.

@@ -10,7 +10,7 @@ use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{
     CacheConfig, Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData,
 };
-use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::committed::CommittedFile;
 use super::var::{WritableVar, WriteContext, kept_value};
@@ -203,5 +203,11 @@ impl Editor for WritableDataset {
         let mut committed = self.lock_committed();
         self.check_open()?;
         self.write_metadata(&mut committed, false)
+    }
+
+    fn reserve(&self, dim: DimId, count: u64) -> Result<u64> {
+        self.check_open()?;
+        // The file is locked, so only threads of this process write it.
+        self.model.snapshot().dim(dim)?.reserve(count, i64::MAX as u64)
     }
 }

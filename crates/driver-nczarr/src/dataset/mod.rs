@@ -287,6 +287,20 @@ impl Editor for ZarrDataset {
         self.catalog.check_open()?;
         if self.catalog.writable { self.committer.write_metadata(false) } else { Ok(()) }
     }
+
+    fn reserve(&self, dim: DimId, count: u64) -> Result<u64> {
+        self.catalog.check_open()?;
+        if !self.catalog.writable {
+            return Err(ErrorKind::Perm.context("the dataset is read-only"));
+        }
+        let len = self.catalog.model.snapshot().dim(dim)?.len();
+        let stored = self.committer.lock().stored_lens.get(dim);
+        if stored < len {
+            // The stored length will count the records that this handle wrote past the end.
+            self.flush()?;
+        }
+        self.committer.reserve(dim, count)
+    }
 }
 
 impl JsonMetadata for ZarrDataset {

@@ -210,7 +210,8 @@ fn is_implied(model: &Model, group: &nczarr_model::Group) -> Result<bool> {
     for &var in group.vars.values() {
         told.extend(model.var(var)?.dims.iter().filter(|&&dim| known.insert(dim)));
     }
-    let plain = |id| model.dim(id).is_ok_and(|dim| dim.unlimited == dim.is_empty());
+    // An empty unlimited dimension is declared too: readers then know it when writers extend it.
+    let plain = |id| model.dim(id).is_ok_and(|dim| !dim.unlimited && !dim.is_empty());
     Ok(told.iter().copied().eq(group.dims.values()) && told.iter().all(|&&dim| plain(dim)))
 }
 

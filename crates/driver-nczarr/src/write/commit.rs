@@ -26,6 +26,7 @@ use crate::write::remove_consolidated::{self, is_consolidated, is_only_writer};
 use crate::write::rename::NodeMover;
 use crate::write::rename_dims;
 use crate::write::render;
+use crate::write::reserve::IndexReserver;
 use crate::write::store::DocumentStore;
 
 /// Deletes a created dataset, for an abort before the first commit.
@@ -371,6 +372,13 @@ impl Committer {
         }
         drop(state);
         self.grow(model, stale.into_iter(), committed)
+    }
+
+    /// As [`IndexReserver::reserve`].
+    pub(crate) fn reserve(&self, dim: DimId, count: u64) -> Result<u64> {
+        let mut committed = self.lock();
+        self.catalog.check_open()?;
+        IndexReserver { catalog: &self.catalog }.reserve(&mut committed, dim, count)
     }
 
     /// Whether nothing of the dataset was written yet.

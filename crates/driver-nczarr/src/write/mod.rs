@@ -6,6 +6,7 @@
 //! * `merge` merges them with those of other writers: `merge_attributes`, `merge_lists`, `length_merge`, and
 //!   `merge_v3` for V3.
 //! * `rename` and `rename_dims` store renames, so that the dataset opens at every intermediate state.
+//! * `reserve` reserves indices of an unlimited dimension: it raises each `stored_length` in place.
 //! * `consolidated` writes consolidated metadata, and `remove_consolidated` removes it.
 
 pub(crate) mod commit;
@@ -21,5 +22,7 @@ pub(crate) mod remove_consolidated;
 pub(crate) mod rename;
 pub(crate) mod rename_dims;
 pub(crate) mod render;
+pub(crate) mod reserve;
 pub(crate) mod store;
+pub(crate) mod stored_length;
 pub(crate) mod threads;
