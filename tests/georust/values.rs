@@ -239,7 +239,7 @@ fn a_scalar_has_one_value() {
         assert_eq!(var.get_value::<u8>(()).unwrap(), 35);
         var.put::<u8>(&[36], 0).unwrap_err();
         assert_eq!(var.get_value::<u8>(()).unwrap(), 35);
-        drop((var, file));
+        file.close().unwrap();
 
         let file = nczarr::open(path).unwrap();
         let var = file.variable("level").unwrap();
