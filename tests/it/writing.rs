@@ -241,7 +241,7 @@ fn threads_that_append_to_one_chunk_lose_nothing_without_other_writers() {
                     let v = &v;
                     scope.spawn(move || {
                         for at in (0..30).map(|turn| turn * 6 + thread) {
-                            v.put(&[at as i32, -(at as i32)], (at as u64, ..)).unwrap();
+                            v.put(&[at, -at], (at as u64, ..)).unwrap();
                         }
                     });
                 }
