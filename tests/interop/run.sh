@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs" "$work/copies"
 
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --bin interop --bin ncz --example linked_ncz --features nczarr-cli/http
+cargo build --quiet --workspace --bin interop --bin ncz --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1
@@ -39,6 +39,8 @@ sed '/raw/d; /^ r = /d' "$here/user_types.cdl" >"$work/plain_types.cdl"
 mkdir "$work/types"
 "$target/debug/interop" types "$work/types"
 "$python" -W ignore "$here/zarr_types.py" "$work/types" || failed=1
+# The full run: 8 processes with 1,000 appends each.
+"$python" -W ignore "$here/append.py" "$target/debug/interop" "$work/append" 8 40 5 || failed=1
 "$python" "$here/unfilled.py" "$target/debug/ncz" "$work/unfilled" || failed=1
 "$python" "$here/far.py" "$target/debug/ncz" "$work/far" || failed=1
 "$python" -W ignore "$here/xarray_page.py" "$target/debug/ncz" "$work/page" 2>/dev/null || failed=1

@@ -5,14 +5,15 @@
 //! `interop read DIR` checks datasets by other programs against their `DIR/expected.json`. `interop chunks FILE`
 //! prints filter mask, length and checksum of each stored chunk as JSON.
 //! `interop types DIR` writes variables of types that only Zarr has, and attributes as JSON. `zarr_types.py`
-//! knows their values.
+//! knows their values. `interop append URL` makes a dataset, and `interop append URL FIRST COUNT` appends
+//! records to it.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use nczarr::model::{Slab, name};
-use nczarr::{Codec, CreateOptions, Endian, Kind, MemRef, NcType, TimeStep, ZarrType};
+use nczarr::{Codec, CreateOptions, Endian, Kind, MemRef, NcType, OpenOptions, Place, TimeStep, ZarrType};
 use nczarr_tests::plan::{Plan, get, put};
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::samples;
@@ -25,8 +26,12 @@ fn main() -> ExitCode {
         ["read", folder] => read(Path::new(folder)),
         ["types", folder] => types(Path::new(folder)).map_err(|error| error.to_string()),
         ["edit"] => edit(),
+        ["append", url] => define(url).map_err(|error| error.to_string()),
+        ["append", url, first, count] => append(url, first, count),
         ["chunks", path] => chunks(path).map_err(|error| error.to_string()),
-        _ => Err("usage: interop write|read|types DIR, interop edit, interop chunks FILE".to_owned()),
+        _ => Err("usage: interop write|read|types DIR, interop edit, interop chunks FILE, \
+                  interop append URL [FIRST COUNT]"
+            .to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,6 +40,37 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes a dataset without records, for `append`.
+fn define(url: &str) -> nczarr::Result<()> {
+    let file = CreateOptions::new().create(Place::url(url))?;
+    file.add_unlimited_dimension("time")?;
+    file.add_dimension("pair", 2)?;
+    file.add_variable::<i32>("time", &["time"])?.set_chunking(&[64])?;
+    // Records of several writers share each chunk.
+    file.add_variable::<i32>("value", &["time", "pair"])?.set_chunking(&[16, 2])?;
+    file.close()
+}
+
+/// Appends `count` records with the values from `first` on, and prints index and value of each.
+fn append(url: &str, first: &str, count: &str) -> Result<(), String> {
+    let number = |text: &str| text.parse::<i32>().map_err(|error| format!("{text}: {error}"));
+    let values = number(first)?..number(first)?.saturating_add(number(count)?);
+    let appended = || -> nczarr::Result<()> {
+        let file = OpenOptions::new().writable(true).threads(1).open(Place::url(url))?;
+        let dimension = file.dimension("time")?;
+        let (time, pairs) = (file.variable("time")?, file.variable("value")?);
+        for value in values {
+            let index = dimension.reserve(1)?;
+            time.put(&[value], index..=index)?;
+            pairs.put(&[value, -value], (index, ..))?;
+            file.sync()?;
+            println!("{index} {value}");
+        }
+        file.close()
+    };
+    appended().map_err(|error| error.to_string())
 }
 
 /// The ways to write a dataset: the ending of the name, and the fragment of the URL.
