@@ -1,5 +1,5 @@
-//! Several processes write parts of one chunk, and no write is lost. `NCZ_TEST_ROUNDS` sets the number of
-//! rounds (default 5).
+//! Several processes write parts of one chunk, or append records, and no write is lost. `NCZ_TEST_ROUNDS`
+//! sets the number of rounds (default 5).
 
 use std::process::{Command, Stdio};
 
@@ -29,11 +29,21 @@ fn parts_of_one_chunk_by_many_processes() {
     v.set_chunking(&[rounds() * PROCESSES]).unwrap();
     v.set_deflate(1, true).unwrap();
     file.close().unwrap();
+    run("parts_of_one_chunk_by_many_processes", &at);
+    let file = nczarr::open(&at).unwrap();
+    let values = file.variable("v").unwrap().get::<i64>(..).unwrap();
+    let expected: Vec<i64> = (0..(rounds() * PROCESSES) as i64).map(|i| i + 1).collect();
+    assert_eq!(&values[..], expected);
+    assert!(!server.keys("bucket").iter().any(|key| key.contains("probe")));
+}
+
+/// Runs a test in several processes, and waits for them.
+fn run(test: &str, at: &str) {
     let children: Vec<_> = (0..PROCESSES)
         .map(|who| {
             Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "writers::parts_of_one_chunk_by_many_processes"])
-                .envs([(AT, at.clone()), (WHO, who.to_string())])
+                .args(["--exact", &format!("writers::{test}")])
+                .envs([(AT, at.to_owned()), (WHO, who.to_string())])
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap()
@@ -42,11 +52,55 @@ fn parts_of_one_chunk_by_many_processes() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let file = nczarr::open(&at).unwrap();
-    let values = file.variable("v").unwrap().get::<i64>(..).unwrap();
-    let expected: Vec<i64> = (0..(rounds() * PROCESSES) as i64).map(|i| i + 1).collect();
-    assert_eq!(&values[..], expected);
-    assert!(!server.keys("bucket").iter().any(|key| key.contains("probe")));
+}
+
+#[test]
+fn records_that_many_processes_reserve() {
+    if let (Ok(at), Ok(who)) = (std::env::var(AT), std::env::var(WHO)) {
+        return append(&at, who.parse().unwrap());
+    }
+    let server = Server::start(Config::default());
+    for modes in ["nczarr", "nczarr,v3,consolidated", "zarr,annotate,consolidated", "zarr,v3,annotate"] {
+        let at = url(&server, &modes.replace(',', "-"), modes);
+        let file = nczarr::create(&at).unwrap();
+        file.add_unlimited_dimension("t").unwrap();
+        for name in ["t", "v"] {
+            file.add_variable::<i64>(name, &["t"]).unwrap().set_chunking(&[16]).unwrap();
+        }
+        file.close().unwrap();
+        let before = server.keys("bucket").len();
+        run("records_that_many_processes_reserve", &at);
+        let file = nczarr::open(&at).unwrap();
+        let mut values = file.variable("v").unwrap().get_values::<i64>(..).unwrap();
+        assert_eq!(values, file.variable("t").unwrap().get_values::<i64>(..).unwrap(), "{modes}");
+        for who in 0..PROCESSES as i64 {
+            let own: Vec<i64> = values.iter().copied().filter(|value| value / 1000 == who).collect();
+            assert!(own.is_sorted(), "{modes}: {own:?}");
+        }
+        values.sort_unstable();
+        let expected: Vec<i64> = (0..PROCESSES as i64)
+            .flat_map(|who| (0..2 * rounds() as i64).map(move |at| who * 1000 + at))
+            .collect();
+        assert_eq!(values, expected, "{modes}");
+        // Nothing but chunks was added.
+        let chunks = 2 * (2 * rounds() * PROCESSES).div_ceil(16) as usize;
+        assert_eq!(server.keys("bucket").len(), before + chunks, "{modes}");
+    }
+}
+
+/// Appends two records in each round.
+fn append(at: &str, who: i64) {
+    let file = nczarr::append(at).unwrap();
+    let dimension = file.dimension("t").unwrap();
+    for round in 0..rounds() as i64 {
+        let start = dimension.reserve(2).unwrap();
+        for name in ["v", "t"] {
+            let values = [who * 1000 + 2 * round, who * 1000 + 2 * round + 1];
+            file.variable(name).unwrap().put(&values, start..start + 2).unwrap();
+        }
+        file.sync().unwrap();
+    }
+    file.close().unwrap();
 }
 
 /// Writes one separate element in each round.
