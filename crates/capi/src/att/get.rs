@@ -1,0 +1,48 @@
+//! `nc_get_att` and its typed forms.
+
+use std::ffi::c_int;
+
+use nczarr::nc_table::NcDispatch as _;
+use nczarr::{ErrorKind, Result};
+
+use crate::boundary::pointer::{TargetPtr, TextPtr};
+use crate::memory_form;
+use crate::memory_type::MemoryType;
+use crate::table;
+
+c_functions! {
+    /// Returns the values in the attribute's own type.
+    fn nc_get_att(ncid: c_int, varid: c_int, name: TextPtr, ip: TargetPtr) {
+        get(ncid, varid, &name, MemoryType::Own, &ip)
+    }
+}
+
+/// Exports the typed functions.
+macro_rules! gets {
+    ($($ending:literal => $memory:expr,)*) => {$(
+        export!(
+            concat!("nc_get_att", $ending),
+            (ncid: c_int, varid: c_int, name: TextPtr, ip: TargetPtr),
+            get(ncid, varid, &name, $memory, &ip)
+        );
+    )*};
+}
+
+for_each_memory_type!(gets);
+
+fn get(ncid: c_int, varid: c_int, name: &TextPtr, memory: MemoryType, ip: &TargetPtr) -> Result<()> {
+    let node = table::find(ncid)?;
+    let (owner, name) = (node.owner(varid)?, name.name()?);
+    let stored = node.nc().inq_att(node.group, owner, name)?.ty;
+    let memtype = memory.of(stored, &node);
+    let (values, out_of_range) = node.nc().get_att(node.group, owner, name, Some(memtype))?;
+    let bytes = memory_form::bytes_of(&values)?;
+    if !bytes.is_empty() && ip.is_null() {
+        return Err(ErrorKind::Inval.context("the memory for the values is null"));
+    }
+    ip.put(&bytes);
+    if out_of_range {
+        return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Attributes.
+
+mod get;
+mod inquire;
+mod put;

@@ -1,0 +1,78 @@
+//! `nc_put_att` and its typed forms.
+
+use std::ffi::c_int;
+
+use nczarr::model::{FILL_VALUE, VarId};
+use nczarr::nc_table::NcDispatch as _;
+use nczarr::{ErrorKind, NcType, Result};
+
+use crate::boundary::pointer::{SourcePtr, TextPtr};
+use crate::memory_form;
+use crate::memory_type::MemoryType;
+use crate::open_file::Node;
+use crate::table;
+
+c_functions! {
+    /// Sets an attribute from values of its own type.
+    fn nc_put_att(ncid: c_int, varid: c_int, name: TextPtr, xtype: c_int, len: usize, op: SourcePtr) {
+        put(ncid, varid, &name, xtype, len, MemoryType::Own, &op)
+    }
+
+    /// Sets an attribute of type char.
+    fn nc_put_att_text(ncid: c_int, varid: c_int, name: TextPtr, len: usize, op: SourcePtr) {
+        put(ncid, varid, &name, NcType::Char.code(), len, MemoryType::Own, &op)
+    }
+
+    /// Sets an attribute of type string.
+    fn nc_put_att_string(ncid: c_int, varid: c_int, name: TextPtr, len: usize, op: SourcePtr) {
+        put(ncid, varid, &name, NcType::String.code(), len, MemoryType::Own, &op)
+    }
+}
+
+/// Exports the functions whose values have a number type of C and are converted.
+macro_rules! numeric_puts {
+    ($($ending:literal => $memory:expr,)*) => {$(
+        export!(
+            concat!("nc_put_att", $ending),
+            (ncid: c_int, varid: c_int, name: TextPtr, xtype: c_int, len: usize, op: SourcePtr),
+            put(ncid, varid, &name, xtype, len, $memory, &op)
+        );
+    )*};
+}
+
+for_each_number_type!(numeric_puts);
+
+fn put(
+    ncid: c_int,
+    varid: c_int,
+    name: &TextPtr,
+    xtype: c_int,
+    len: usize,
+    memory: MemoryType,
+    op: &SourcePtr,
+) -> Result<()> {
+    let node = table::find(ncid)?;
+    let owner = node.owner(varid)?;
+    let name = name.name()?;
+    let stored = node.xtype(xtype)?;
+    let memtype = memory.of(stored, &node);
+    let values = node.look(|model| memory_form::values_from(model, memtype, len, op))?;
+    if let Some(var) = owner.filter(|_| name == FILL_VALUE) {
+        check_fill_value(&node, var, stored, len)?;
+    }
+    node.edit(|nc| nc.put_att(node.group, owner, name, stored, &values))
+}
+
+/// Checks `_FillValue`: one value of the variable's type, before the variable is stored.
+fn check_fill_value(node: &Node, var: VarId, ty: NcType, len: usize) -> Result<()> {
+    if ty != node.look(|model| Ok(model.var(var)?.xtype))? {
+        return Err(ErrorKind::BadType.context("_FillValue: the type is not that of the variable"));
+    }
+    if len != 1 {
+        return Err(ErrorKind::Inval.context(format!("_FillValue: {len} values (expected 1)")));
+    }
+    if node.is_late(var) {
+        return Err(ErrorKind::LateFill.context("the fill value of a stored variable is final"));
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The border between C and Rust. Only this folder contains `unsafe` code.
+//!
+//! The types of `pointer` are the arguments of exported functions. They have the layout of C pointers, and
+//! their methods are safe because the C interface states the contract: a pointer is null or valid for the
+//! documented number of elements during the call.
+
+#[macro_use]
+mod export;
+pub mod memory;
+pub mod pointer;
+
+pub use export::guard;

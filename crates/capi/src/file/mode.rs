@@ -1,0 +1,52 @@
+//! Define mode, `nc_sync` and the fill mode.
+
+use std::ffi::c_int;
+
+use nczarr::nc_table::NcDispatch as _;
+use nczarr::{ErrorKind, FillMode};
+
+use crate::boundary::pointer::OutPtr;
+use crate::table;
+
+const NC_FILL: c_int = 0;
+const NC_NOFILL: c_int = 0x100;
+
+c_functions! {
+    /// Enters define mode.
+    fn nc_redef(ncid: c_int) {
+        let node = table::find(ncid)?;
+        node.forget_accesses();
+        node.nc().redef()
+    }
+
+    /// Ends define mode.
+    fn nc_enddef(ncid: c_int) {
+        table::find(ncid)?.end_define_mode([0; 4])
+    }
+
+    /// Ends define mode, with free space and alignments in the header of a classic file.
+    fn nc__enddef(ncid: c_int, h_minfree: usize, v_align: usize, v_minfree: usize, r_align: usize) {
+        let padding = [h_minfree, v_align, v_minfree, r_align].map(|bytes| bytes as u64);
+        table::find(ncid)?.end_define_mode(padding)
+    }
+
+    /// Writes all changes.
+    fn nc_sync(ncid: c_int) {
+        let node = table::find(ncid)?;
+        node.to_data_mode()?;
+        if node.writable { node.nc().sync() } else { Ok(()) }
+    }
+
+    /// Sets the fill mode of variables without a fill value of their own.
+    fn nc_set_fill(ncid: c_int, fillmode: c_int, old_modep: OutPtr<c_int>) {
+        let node = table::find(ncid)?;
+        let mode = match fillmode {
+            NC_FILL => FillMode::Fill,
+            NC_NOFILL => FillMode::NoFill,
+            other => return Err(ErrorKind::Inval.context(format!("fill mode {other}"))),
+        };
+        let old = node.nc().set_fill(mode)?;
+        old_modep.set(if old == FillMode::Fill { NC_FILL } else { NC_NOFILL });
+        Ok(())
+    }
+}

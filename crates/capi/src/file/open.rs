@@ -1,0 +1,47 @@
+//! `nc_open`.
+
+use std::ffi::c_int;
+
+use nczarr::dispatch::Options;
+use nczarr::{Error, ErrorKind, Result};
+
+use super::{flags, path};
+use crate::boundary::pointer::{OutPtr, TextPtr};
+use crate::open_file::OpenFile;
+use crate::table;
+
+c_functions! {
+    /// Opens a dataset.
+    fn nc_open(path: TextPtr, mode: c_int, ncidp: OutPtr<c_int>) {
+        open(&path, mode, ncidp)
+    }
+
+    /// As `nc_open`. The hint of a buffer size is not used.
+    fn nc__open(path: TextPtr, mode: c_int, _chunksize: OutPtr<usize>, ncidp: OutPtr<c_int>) {
+        open(&path, mode, ncidp)
+    }
+}
+
+fn open(path: &TextPtr, mode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
+    let bytes = path::bytes(path)?;
+    flags::check(mode)?;
+    let place = path::place(bytes);
+    let writable = mode & flags::WRITE != 0;
+    let (registry, options) = (nczarr::registry()?, Options::default());
+    let opened = if mode & flags::DISKLESS != 0 {
+        registry.open_in_memory(&place, writable, &options, mode & flags::PERSIST != 0)
+    } else {
+        registry.open(&place, writable, &options)
+    };
+    let dataset = opened.map_err(|error| recognised(error).in_path(&place))?;
+    ncidp.set(table::insert(OpenFile::new(dataset, bytes.to_vec()))?);
+    Ok(())
+}
+
+/// A path that is no dataset of any kind is `NC_ENOTNC`.
+fn recognised(error: Error) -> Error {
+    if error.kind() == ErrorKind::NotZarr {
+        return ErrorKind::NotNc.context(error.what().to_owned()).caused_by(error);
+    }
+    error
+}

@@ -1,0 +1,31 @@
+//! `libnetcdf.so`: netCDF's C interface on the engine of this project.
+//!
+//! The functions of `netcdf.h` call the layer [`nczarr::nc_table`], which has the entries of netCDF's
+//! dispatch table with their codes. The facade is not used for calls: it leaves and enters define mode by
+//! itself, and C programs rely on the codes of a strict define mode. Only the registry of the facade is used.
+//!
+//! * `boundary`: the way from C and back. Pointers, `malloc`, panics and exports, and all `unsafe` code.
+//! * `table`, `open_file`: ids and open datasets. The lock of the table is held for a look-up only.
+//! * `error`: codes, `nc_strerror`, and the message of the last error (`ncz_last_error`).
+//! * `file`, `dim`, `group`, `var`, `att`: one function of C each, without logic of a format.
+//! * `transfer`: all functions that move data of variables.
+//!
+//! A function that is not built is not exported.
+#![deny(unsafe_code)]
+
+#[macro_use]
+mod boundary;
+#[macro_use]
+mod memory_type;
+
+mod att;
+mod dim;
+mod error;
+mod file;
+mod group;
+mod memory_form;
+mod open_file;
+mod table;
+mod transfer;
+mod types;
+mod var;

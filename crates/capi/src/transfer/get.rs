@@ -1,0 +1,83 @@
+//! Reads.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+use nczarr::dispatch::byte_len;
+use nczarr::model::{convert, scatter_mapped};
+use nczarr::nc_table::VarAccess;
+use nczarr::{ErrorKind, MemMut, NcString, NcType, OutBuf, Result, Slab};
+
+use super::region::{Region, Selection, byte_count};
+use super::{mapped, range, zeroed};
+use crate::boundary::memory::{self, Texts};
+use crate::boundary::pointer::TargetPtr;
+use crate::memory_form;
+use crate::memory_type::MemoryType;
+use crate::table;
+
+/// Reads a region of a variable to the memory of the caller.
+pub fn get(
+    ncid: c_int,
+    varid: c_int,
+    region: &Region,
+    memory_type: MemoryType,
+    to: &TargetPtr,
+) -> Result<()> {
+    let node = table::find(ncid)?;
+    let var = node.var(varid)?;
+    node.to_data_mode()?;
+    let access = node.access(var)?;
+    let memtype = memory_type.of(access.xtype(), &node);
+    convert::check(access.xtype(), memtype).map_err(|error| access.with_path(error))?;
+    if region.is_mapped() {
+        mapped::check_type(access.xtype())?;
+    }
+    let selection = region.select(&access.shape())?;
+    access.select(&selection.slab())?;
+    let size = node.look(|model| memory_form::element_size(model, memtype))?;
+    let len = byte_count(&selection, size)?;
+    match &selection.imap {
+        None => to.with(len, |out| read(&access, &selection.slab(), memtype, out)),
+        Some(imap) => {
+            let mut dense = zeroed(len)?;
+            let outcome = read(&access, &selection.slab(), memtype, memory::as_uninit(&mut dense));
+            after_range(outcome, || scatter(&selection, imap, size, to, &dense))
+        }
+    }
+}
+
+/// Reads to dense memory. Values that do not fit become the fill value, as netCDF-C 4.10 does it.
+fn read(access: &VarAccess, slab: &Slab<'_>, ty: NcType, out: &mut [MaybeUninit<u8>]) -> Result<()> {
+    if ty != NcType::String {
+        let outcome = access.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::new(out) });
+        return match outcome {
+            Err(error) if error.kind() == ErrorKind::Range => {
+                let stored = access.xtype();
+                let mut bytes = zeroed(byte_len(slab.len(), stored.size().unwrap_or(1))?)?;
+                access.get(slab, MemMut::Fixed { ty: stored, out: &mut OutBuf::from_slice(&mut bytes) })?;
+                out.write_copy_of_slice(&range::convert_or_fill(stored, ty, &bytes)?);
+                Err(error)
+            }
+            outcome => outcome,
+        };
+    }
+    let mut strings = vec![NcString::new(); usize::try_from(slab.len()).unwrap_or(usize::MAX)];
+    access.get(slab, MemMut::Strings(&mut strings))?;
+    out.write_copy_of_slice(&Texts::copy(&strings)?.hand_out());
+    Ok(())
+}
+
+fn scatter(selection: &Selection, imap: &[i64], size: usize, to: &TargetPtr, dense: &[u8]) -> Result<()> {
+    let len = mapped::extent(&selection.count, imap)?;
+    let bytes = len.checked_mul(size).ok_or_else(|| ErrorKind::Inval.context(format!("imap {imap:?}")))?;
+    to.with_initialised(bytes, |memory| scatter_mapped(&selection.count, imap, size, memory, dense))
+}
+
+/// Continues after `NC_ERANGE`, which is reported after the whole transfer.
+fn after_range(outcome: Result<()>, then: impl FnOnce() -> Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if error.kind() != ErrorKind::Range => Err(error),
+        outcome => then().and(outcome),
+    }
+}

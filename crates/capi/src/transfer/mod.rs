@@ -1,0 +1,23 @@
+//! Functions that move data of variables: five regions, two directions, and fifteen types of memory.
+//!
+//! `families` exports the functions. Each makes a `Region` and calls [`get::get`] or [`put::put`], which move
+//! data straight between the memory of the caller and the engine. Mapped access goes through dense memory.
+
+mod families;
+mod get;
+mod mapped;
+mod put;
+mod range;
+mod region;
+
+use nczarr::{ErrorKind, Result};
+
+/// Allocates zeros, or returns `NC_ENOMEM`.
+fn zeroed(bytes: usize) -> Result<Vec<u8>> {
+    let mut memory = Vec::new();
+    memory
+        .try_reserve_exact(bytes)
+        .map_err(|error| ErrorKind::NoMem.context(format!("{bytes} bytes")).caused_by(error))?;
+    memory.resize(bytes, 0);
+    Ok(memory)
+}

@@ -1,0 +1,64 @@
+//! Writes.
+
+use std::borrow::Cow;
+use std::ffi::c_int;
+
+use nczarr::model::{convert, gather_mapped};
+use nczarr::nc_table::VarAccess;
+use nczarr::{ErrorKind, MemRef, NcType, Result, Slab};
+
+use super::region::{Region, Selection, byte_count};
+use super::{mapped, range, zeroed};
+use crate::boundary::pointer::{SourcePtr, strings_from_pointers};
+use crate::memory_form;
+use crate::memory_type::MemoryType;
+use crate::table;
+
+/// Writes a region of a variable from the memory of the caller.
+pub fn put(ncid: c_int, varid: c_int, region: &Region, memory: MemoryType, from: &SourcePtr) -> Result<()> {
+    let node = table::find(ncid)?;
+    let var = node.var(varid)?;
+    if !node.writable {
+        return Err(ErrorKind::Perm.context("the dataset is read-only"));
+    }
+    node.to_data_mode()?;
+    let access = node.access(var)?;
+    let memtype = memory.of(access.xtype(), &node);
+    convert::check(access.xtype(), memtype).map_err(|error| access.with_path(error))?;
+    if region.is_mapped() {
+        mapped::check_type(access.xtype())?;
+    }
+    let selection = region.select(&access.shape())?;
+    let size = node.look(|model| memory_form::element_size(model, memtype))?;
+    let len = byte_count(&selection, size)?;
+    // A null pointer for no elements is fine, but the region is checked all the same.
+    let bytes = match &selection.imap {
+        None => Cow::Borrowed(from.bytes(len)?),
+        Some(imap) => Cow::Owned(gather(&selection, imap, size, len, from)?),
+    };
+    write(&access, &selection.slab(), memtype, &bytes)
+}
+
+/// Writes from dense memory. Values that do not fit are stored as the fill value, as netCDF-C 4.10 does it.
+fn write(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+    if ty == NcType::String {
+        return access.put(slab, MemRef::Strings(&strings_from_pointers(bytes)));
+    }
+    let outcome = access.put(slab, MemRef::Fixed { ty, bytes });
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::Range => {
+            let filled = range::convert_or_fill(ty, access.xtype(), bytes)?;
+            access.put(slab, MemRef::Fixed { ty: access.xtype(), bytes: &filled })?;
+            Err(error)
+        }
+        outcome => outcome,
+    }
+}
+
+fn gather(selection: &Selection, imap: &[i64], size: usize, len: usize, from: &SourcePtr) -> Result<Vec<u8>> {
+    let extent = mapped::extent(&selection.count, imap)?.checked_mul(size);
+    let extent = extent.ok_or_else(|| ErrorKind::Inval.context(format!("imap {imap:?}")))?;
+    let mut dense = zeroed(len)?;
+    gather_mapped(&selection.count, imap, size, from.bytes(extent)?, &mut dense)?;
+    Ok(dense)
+}

@@ -1,0 +1,49 @@
+//! Definition and names of variables.
+
+use std::ffi::c_int;
+
+use nczarr::ErrorKind;
+use nczarr::nc_table::{NcDispatch as _, copy_var};
+
+use crate::boundary::pointer::{InPtr, OutPtr, TextPtr};
+use crate::open_file::NC_GLOBAL;
+use crate::table;
+
+c_functions! {
+    /// Defines a variable.
+    fn nc_def_var(
+        ncid: c_int, name: TextPtr, xtype: c_int, ndims: c_int, dimidsp: InPtr<c_int>, varidp: OutPtr<c_int>,
+    ) {
+        let node = table::find(ncid)?;
+        let rank = usize::try_from(ndims).map_err(|_| ErrorKind::Inval.context(format!("{ndims} dimensions")))?;
+        if rank > nczarr::model::MAX_VAR_DIMS {
+            return Err(ErrorKind::MaxDims.context(format!("{rank} dimensions")));
+        }
+        let ty = node.xtype(xtype)?;
+        let dims = dimidsp.values(rank, "dimids")?.iter().map(|&dim| node.dim(dim));
+        let dims = dims.collect::<nczarr::Result<Vec<_>>>()?;
+        let var = node.nc().def_var(node.group, name.name()?, ty, &dims)?;
+        if !varidp.is_null() {
+            varidp.set(node.number_of(var)?);
+        }
+        Ok(())
+    }
+
+    /// Renames a variable.
+    fn nc_rename_var(ncid: c_int, varid: c_int, name: TextPtr) {
+        let node = table::find(ncid)?;
+        if varid == NC_GLOBAL {
+            return Err(ErrorKind::NotVar.context("the group is no variable"));
+        }
+        let (var, name) = (node.var(varid)?, name.name()?);
+        node.edit(|nc| nc.rename_var(var, name))
+    }
+
+    /// Copies a variable to another dataset, with its attributes and data.
+    fn nc_copy_var(ncid_in: c_int, varid: c_int, ncid_out: c_int) {
+        let (from, to) = (table::find(ncid_in)?, table::find(ncid_out)?);
+        let var = from.var(varid)?;
+        to.forget_accesses();
+        copy_var(from.nc(), var, to.nc(), to.group).map(drop)
+    }
+}

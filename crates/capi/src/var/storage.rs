@@ -1,0 +1,171 @@
+//! The stored form of variables: chunks, byte order and quantization.
+
+use std::ffi::c_int;
+
+use nczarr::model::VarId;
+use nczarr::nc_table::NcDispatch as _;
+use nczarr::{Chunking, DimVec, Endian, ErrorKind, Quantize, Result};
+
+use crate::boundary::pointer::{InPtr, OutPtr, TEXT_POINTER};
+use crate::open_file::{NC_GLOBAL, Node};
+use crate::table;
+
+const CHUNKED: c_int = 0;
+const CONTIGUOUS: c_int = 1;
+const COMPACT: c_int = 2;
+
+c_functions! {
+    /// Sets storage and chunk shape. Without a shape the format chooses it.
+    fn nc_def_var_chunking(ncid: c_int, varid: c_int, storage: c_int, chunksizesp: InPtr<usize>) {
+        let node = table::find(ncid)?;
+        let var = node.var_of_layout(varid)?;
+        let rank = node.look(|model| Ok(model.var(var)?.dims.len()))?;
+        def_chunking(&node, var, storage, chunksizesp.sizes(rank).filter(|_| !chunksizesp.is_null()))
+    }
+
+    /// As `nc_def_var_chunking`, for Fortran.
+    fn nc_def_var_chunking_ints(ncid: c_int, varid: c_int, storage: c_int, chunksizesp: InPtr<c_int>) {
+        let node = table::find(ncid)?;
+        let var = node.var_of_layout(varid)?;
+        let rank = node.look(|model| Ok(model.var(var)?.dims.len()))?;
+        let sizes = chunksizesp.slice(rank).filter(|_| !chunksizesp.is_null());
+        let sizes = sizes.map(|sizes| sizes.iter().map(|&size| u64::try_from(size)).collect());
+        let sizes = sizes.transpose().map_err(|_| ErrorKind::BadChunk.context("a chunk size is negative"))?;
+        def_chunking(&node, var, storage, sizes)
+    }
+
+    /// Returns storage and chunk shape.
+    fn nc_inq_var_chunking(
+        ncid: c_int, varid: c_int, storagep: OutPtr<c_int>, chunksizesp: OutPtr<usize>,
+    ) {
+        let (storage, sizes) = chunking(ncid, varid)?;
+        storagep.set(storage);
+        chunksizesp.set_all(sizes.iter().map(|&size| size as usize));
+        Ok(())
+    }
+
+    /// As `nc_inq_var_chunking`, for Fortran.
+    fn nc_inq_var_chunking_ints(
+        ncid: c_int, varid: c_int, storagep: OutPtr<c_int>, chunksizesp: OutPtr<c_int>,
+    ) {
+        let (storage, sizes) = chunking(ncid, varid)?;
+        storagep.set(storage);
+        let small = |&size| c_int::try_from(size).map_err(|_| ErrorKind::BadChunk.context(format!("{size}")));
+        let sizes = sizes.iter().map(small).collect::<Result<Vec<_>>>()?;
+        chunksizesp.set_all(sizes);
+        Ok(())
+    }
+
+    /// Sets the byte order.
+    fn nc_def_var_endian(ncid: c_int, varid: c_int, endian: c_int) {
+        let node = table::find(ncid)?;
+        let var = node.var_of_layout(varid)?;
+        let order = match endian {
+            0 => Endian::Native,
+            1 => Endian::Little,
+            2 => Endian::Big,
+            other => return Err(ErrorKind::Inval.context(format!("byte order {other}"))),
+        };
+        node.nc().def_var_endian(var, order)
+    }
+
+    /// Returns the byte order.
+    fn nc_inq_var_endian(ncid: c_int, varid: c_int, endianp: OutPtr<c_int>) {
+        let node = table::find(ncid)?;
+        node.check_not_cdf()?;
+        let var = node.var(varid)?;
+        endianp.set(match node.look(|model| Ok(model.var(var)?.endian))? {
+            Endian::Native => 0,
+            Endian::Little => 1,
+            Endian::Big => 2,
+        });
+        Ok(())
+    }
+
+    /// Sets the quantization: the digits or bits that stay significant.
+    fn nc_def_var_quantize(ncid: c_int, varid: c_int, quantize_mode: c_int, nsd: c_int) {
+        let node = table::find(ncid)?;
+        if varid == NC_GLOBAL {
+            return Err(ErrorKind::Global.context("a group has no quantization"));
+        }
+        let var = node.var_of_layout(varid)?;
+        let negative = |_| ErrorKind::Inval.context(format!("{nsd} significant digits"));
+        let digits = || u32::try_from(nsd).map_err(negative);
+        let quantize = match quantize_mode {
+            0 => None,
+            1 => Some(Quantize::BitGroom(digits()?)),
+            2 => Some(Quantize::GranularBitRound(digits()?)),
+            3 => Some(Quantize::BitRound(digits()?)),
+            other => return Err(ErrorKind::Inval.context(format!("quantize mode {other}"))),
+        };
+        node.nc().def_var_quantize(var, quantize)
+    }
+
+    /// Returns the quantization.
+    fn nc_inq_var_quantize(ncid: c_int, varid: c_int, quantize_modep: OutPtr<c_int>, nsdp: OutPtr<c_int>) {
+        let node = table::find(ncid)?;
+        node.check_not_cdf()?;
+        let (mode, digits) = match node.nc().inq_var_quantize(node.var(varid)?)? {
+            None => (0, 0),
+            Some(Quantize::BitGroom(digits)) => (1, digits),
+            Some(Quantize::GranularBitRound(digits)) => (2, digits),
+            Some(Quantize::BitRound(bits)) => (3, bits),
+        };
+        quantize_modep.set(mode);
+        nsdp.set(digits as c_int);
+        Ok(())
+    }
+}
+
+fn def_chunking(node: &Node, var: VarId, storage: c_int, sizes: Option<DimVec<u64>>) -> Result<()> {
+    let chunking = match (storage, sizes) {
+        (CHUNKED, Some(sizes)) => Chunking::Chunked(sizes.to_vec()),
+        (CHUNKED, None) => default_chunks(node, var)?,
+        (CONTIGUOUS, _) => Chunking::Contiguous,
+        (COMPACT, _) => Chunking::Compact,
+        (other, _) => return Err(ErrorKind::Inval.context(format!("storage {other}"))),
+    };
+    if chunking == Chunking::Contiguous && node.look(|model| Ok(!model.var(var)?.filters.is_empty()))? {
+        return Err(ErrorKind::Inval.context("filters need chunks"));
+    }
+    node.nc().def_var_chunking(var, &chunking)
+}
+
+/// The size of a default chunk in bytes.
+const CHUNK_BYTES: f64 = 16_777_216.0;
+
+/// Returns chunks of the default size for a variable of fixed dimensions: its shape, divided evenly. With an
+/// unlimited dimension the format chooses.
+fn default_chunks(node: &Node, var: VarId) -> Result<Chunking> {
+    node.look(|model| {
+        let ty = model.var(var)?.xtype;
+        let dims = model.var(var)?.dims.iter().map(|&dim| model.dim(dim)).collect::<Result<Vec<_>>>()?;
+        if dims.is_empty() || dims.iter().any(|dim| dim.unlimited) {
+            return Ok(Chunking::Default);
+        }
+        let element = model.type_size(ty)?.unwrap_or(TEXT_POINTER) as f64;
+        let bytes = dims.iter().fold(element, |bytes, dim| bytes * dim.len() as f64);
+        let share = (CHUNK_BYTES / bytes).powf(1.0 / dims.len() as f64).min(1.0);
+        Ok(Chunking::Chunked(dims.iter().map(|dim| even_part(dim.len(), share)).collect()))
+    })
+}
+
+/// Returns a part of a length, such that the last chunk has little beyond the length.
+fn even_part(len: u64, share: f64) -> u64 {
+    let part = ((len as f64 * share) as u64).clamp(1, len.max(1));
+    let chunks = len.div_ceil(part).max(1);
+    part - (chunks * part - len) / chunks
+}
+
+fn chunking(ncid: c_int, varid: c_int) -> Result<(c_int, Vec<u64>)> {
+    let node = table::find(ncid)?;
+    let var = node.var(varid)?;
+    if node.is_cdf() {
+        return Ok((CONTIGUOUS, Vec::new()));
+    }
+    Ok(match node.nc().inq_var_all(var)?.chunking {
+        Chunking::Chunked(shape) => (CHUNKED, shape),
+        Chunking::Compact => (COMPACT, Vec::new()),
+        Chunking::Contiguous | Chunking::Default => (CONTIGUOUS, Vec::new()),
+    })
+}

@@ -1,0 +1,11 @@
+//! The library through its C functions, with the codes that programs rely on.
+//!
+//! Comments with a number name a rule of netCDF-C that was measured with its version 4.10.1.
+
+mod attributes;
+mod c;
+mod errors;
+mod ids;
+mod modes;
+mod transfers;
+mod variables;
