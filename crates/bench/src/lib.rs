@@ -39,8 +39,8 @@ mod verdict;
 
 #[cfg(feature = "facade")]
 pub use datasets::{
-    AccessPattern, Baseline, BenchReport, BenchTarget, Benchmark, Cell, Cleanup, FilterList, Measured, Row,
-    Sample,
+    AccessPattern, Baseline, BenchReport, BenchTarget, Benchmark, Cell, Cleanup, FilterList, MachineTimes,
+    Measured, Row, Sample,
 };
 pub use measure::{Timed, measure, timed};
 pub use summary::Summary;

@@ -6,14 +6,13 @@ use nczarr::{ErrorKind, Result};
 use serde_json::Value;
 
 use crate::datasets::joined;
-use crate::{AccessPattern, Row, Sample};
+use crate::{AccessPattern, MachineTimes, Row, Sample};
 
 /// The times of an earlier run, by combination and access pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     rounds: BTreeMap<String, Vec<f64>>,
-    reference: Vec<f64>,
-    waits: Vec<f64>,
+    machine: MachineTimes,
     data: Vec<Value>,
 }
 
@@ -40,9 +39,9 @@ impl Baseline {
                 rounds.insert(format!("{key} {pattern}"), times);
             }
         }
-        let reference = numbers(&value["reference_rounds"]).ok_or_else(|| invalid("a time is no number"))?;
-        let waits = numbers(&value["reference_waits"]).ok_or_else(|| invalid("a wait is no number"))?;
-        Ok(Self { rounds, reference, waits, data: DATA.map(|key| value[key].clone()).to_vec() })
+        let machine = &value["machine"];
+        let machine = MachineTimes::parse(machine).ok_or_else(|| invalid("no times of the machine"))?;
+        Ok(Self { rounds, machine, data: DATA.map(|key| value[key].clone()).to_vec() })
     }
 
     /// Checks that the earlier run had the same data.
@@ -67,14 +66,9 @@ impl Baseline {
         format!("{} {} {} {}", row.target, row.filters, joined(&row.chunks), row.threads)
     }
 
-    /// Returns the times of the fixed computation.
-    pub(crate) fn reference(&self) -> &[f64] {
-        &self.reference
-    }
-
-    /// Returns the shares of waiting of the fixed computation.
-    pub(crate) fn waits(&self) -> &[f64] {
-        &self.waits
+    /// Returns how fast and how busy the machine was.
+    pub(crate) fn machine(&self) -> &MachineTimes {
+        &self.machine
     }
 
     /// Returns the times of the rounds.

@@ -8,9 +8,9 @@ use nczarr::{Error, ErrorKind, OpenOptions, Place, Registry, Result, Variable};
 
 use crate::datasets::cell::RoundSettings;
 use crate::datasets::joined;
-use crate::datasets::reference::{Reference, reference};
+use crate::datasets::reference::Reference;
 use crate::datasets::target::ExistingVariable;
-use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample, Summary};
+use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, MachineTimes, Row, Sample};
 
 /// The combinations to measure. Each method adds to an axis or replaces a setting.
 ///
@@ -144,14 +144,10 @@ impl Benchmark {
         let jobs = self.jobs(&registry)?;
         let parent = self.dir.clone().unwrap_or_else(std::env::temp_dir);
         let failed = |error| Error::io(parent.display().to_string(), error);
-        let is_temporary = jobs.iter().any(|job| job.cell.target.is_temporary());
-        let scratch = is_temporary
-            .then(|| tempfile::Builder::new().prefix("ncz-bench-").tempdir_in(&parent))
-            .transpose()
-            .map_err(failed)?;
-        let dir = scratch.as_ref().map_or(parent.as_path(), |dir| dir.path());
+        let scratch = tempfile::Builder::new().prefix("ncz-bench-").tempdir_in(&parent).map_err(failed)?;
+        let dir = scratch.path();
         let mut rounds = jobs.iter().map(|_| Vec::new()).collect::<Vec<_>>();
-        let (mut times, mut waits) = (Vec::new(), Vec::new());
+        let mut machine = MachineTimes::default();
         for round in 0..self.rounds {
             let mut references = Vec::new();
             for (job, rounds) in jobs.iter().zip(&mut rounds) {
@@ -165,17 +161,13 @@ impl Benchmark {
                 };
                 let results = job.cell.measure(&job.sample, &settings);
                 rounds.push(results.map_err(|error| error.at(&job.cell))?);
-                references.push(reference());
+                references.push(Reference::measure(dir).map_err(failed)?);
             }
-            let median = |figure: fn(&Reference) -> f64| {
-                Summary::of(&references.iter().map(figure).collect::<Vec<_>>()).p50
-            };
-            times.push(median(|reference| reference.seconds));
-            waits.push(median(|reference| reference.wait));
+            machine.add_round(&references);
         }
         let rows = jobs.iter().zip(rounds).map(|(job, rounds)| Row::new(&job.cell, &job.sample, &rounds));
-        let report = BenchReport::new(&self.sample, times, waits, rows.collect());
-        scratch.map_or(Ok(()), tempfile::TempDir::close).map_err(failed)?;
+        let report = BenchReport::new(&self.sample, self.rounds, machine, rows.collect());
+        scratch.close().map_err(failed)?;
         Ok(report)
     }
 

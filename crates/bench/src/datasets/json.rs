@@ -12,7 +12,7 @@ impl BenchReport {
         let all = json!({
             "data": self.data, "type": self.ty, "shape": self.shape, "bytes": self.bytes,
             "box": self.boxed, "repeats": self.rounds, "threads": self.threads(),
-            "reference_rounds": self.reference, "reference_waits": self.waits, "margin": self.margin, "cells": rows,
+            "machine": self.machine.json(), "margin": self.margin, "cells": rows,
         });
         format!("{all:#}\n")
     }

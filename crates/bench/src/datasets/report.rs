@@ -3,7 +3,7 @@
 //! `text`, `html` and `json` print it.
 
 use crate::datasets::cell::Round;
-use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, machine_margin, verdict};
+use crate::{AccessPattern, Baseline, Cell, MachineTimes, Sample, Summary, Verdict, verdict};
 
 /// The results of a run.
 #[derive(Debug, Clone)]
@@ -23,11 +23,8 @@ pub struct BenchReport {
     pub boxed: Vec<u64>,
     /// The number of rounds.
     pub rounds: usize,
-    /// The time of a fixed computation in each round, in seconds. It tells how busy the machine was.
-    pub reference: Vec<f64>,
-    /// The share of this time in which the computation waited for a processor, in each round; 0 if the system
-    /// does not say.
-    pub waits: Vec<f64>,
+    /// The times of fixed work. They show how fast and how busy the machine was.
+    pub machine: MachineTimes,
     /// The ratio of medians above which the comparison with a baseline tells a difference.
     pub margin: Option<f64>,
     /// Whether other programs used the processors, in this run or in that of the baseline.
@@ -123,7 +120,7 @@ impl Row {
 }
 
 impl BenchReport {
-    pub(crate) fn new(sample: &Sample, reference: Vec<f64>, waits: Vec<f64>, rows: Vec<Row>) -> Self {
+    pub(crate) fn new(sample: &Sample, rounds: usize, machine: MachineTimes, rows: Vec<Row>) -> Self {
         Self {
             about: sample.about(),
             data: sample.name.clone(),
@@ -131,9 +128,8 @@ impl BenchReport {
             shape: sample.shape.clone(),
             bytes: sample.bytes.len() as u64,
             boxed: sample.boxed(),
-            rounds: reference.len(),
-            reference,
-            waits,
+            rounds,
+            machine,
             is_busy: false,
             margin: None,
             rows,
@@ -143,12 +139,12 @@ impl BenchReport {
     /// Compares each figure with the baseline's of the same combination ([`verdict`]). Other combinations
     /// have no verdict.
     ///
-    /// The margin depends on the speed of the machine in both runs ([`machine_margin`]). If the fixed
-    /// computation waited for a processor in one of them, the verdict is [`Verdict::CannotTell`].
+    /// The margin depends on the speed of the machine in both runs ([`MachineTimes::margin`]). If other
+    /// programs used the processors in one of them, the verdict is [`Verdict::CannotTell`].
     pub fn compare(&mut self, baseline: &Baseline) {
-        let margin = machine_margin(baseline.reference(), &self.reference);
+        let margin = self.machine.margin(baseline.machine());
         self.margin = Some(margin);
-        self.is_busy = is_busy(&self.waits) || is_busy(baseline.waits());
+        self.is_busy = self.machine.is_busy() || baseline.machine().is_busy();
         let judge = |before: &[f64], now: &[f64]| {
             if self.is_busy { Verdict::CannotTell } else { verdict(before, now, margin) }
         };
@@ -204,13 +200,6 @@ impl BenchReport {
             self.rounds
         )
     }
-}
-
-/// The share of waiting above which a run is not compared.
-const MOST_WAIT: f64 = 0.05;
-
-fn is_busy(waits: &[f64]) -> bool {
-    Summary::of(waits).p50 > MOST_WAIT
 }
 
 /// Returns the name of a number of threads.

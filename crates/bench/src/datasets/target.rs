@@ -108,11 +108,6 @@ impl BenchTarget {
         matches!(self.place, TargetKind::Existing(_))
     }
 
-    /// Whether its datasets lie in the temporary directory.
-    pub(crate) fn is_temporary(&self) -> bool {
-        matches!(self.place, TargetKind::Map(_))
-    }
-
     pub(crate) fn existing_variable(&self) -> Option<&ExistingVariable> {
         match &self.place {
             TargetKind::Existing(existing) => Some(existing),

@@ -24,15 +24,15 @@ fn saved(report: &BenchReport, rounds: &[f64]) -> String {
             pattern["rounds"] = json!(rounds);
         }
     }
-    value["reference_rounds"] = json!(report.reference);
-    value["reference_waits"] = json!([0.0]);
+    value["machine"]["waits"] = json!([0.0]);
     value.to_string()
 }
 
 fn on_a_quiet_machine() -> BenchReport {
     let mut report = small().rounds(5).targets(["mem"]).run().unwrap();
-    assert!(report.waits.len() == 5 && report.waits.iter().all(|wait| (0.0..=1.0).contains(wait)));
-    report.waits.fill(0.0);
+    let waits = &mut report.machine.waits;
+    assert!(waits.len() == 5 && waits.iter().all(|wait| (0.0..=1.0).contains(wait)));
+    waits.fill(0.0);
     report
 }
 
@@ -42,8 +42,8 @@ fn runs_on_a_busy_machine_cannot_be_told_apart() {
     let value: Value = serde_json::from_str(&saved(&report, &[100.0, 101.0, 102.0, 103.0, 104.0])).unwrap();
     for (waits_before, waits_now) in [([0.3; 5], [0.0; 5]), ([0.0; 5], [0.3; 5])] {
         let mut before = value.clone();
-        before["reference_waits"] = json!(waits_before);
-        report.waits = waits_now.to_vec();
+        before["machine"]["waits"] = json!(waits_before);
+        report.machine.waits = waits_now.to_vec();
         report.compare(&Baseline::parse(&before.to_string()).unwrap());
         for measured in &report.rows[0].measured {
             assert_eq!(measured.verdict, Some(Verdict::CannotTell), "{measured:?}");
@@ -57,14 +57,20 @@ fn runs_on_a_busy_machine_cannot_be_told_apart() {
 #[test]
 fn another_speed_of_the_machine_widens_the_margin() {
     let mut report = on_a_quiet_machine();
-    assert!(report.reference.len() == 5 && report.reference.iter().all(|time| *time > 0.0));
-    let times = [100.0, 101.0, 102.0, 103.0, 104.0];
-    let mut value: Value = serde_json::from_str(&saved(&report, &times)).unwrap();
-    value["reference_rounds"] = json!([1e-12, 2e-12, 3e-12, 4e-12, 5e-12]);
-    report.compare(&Baseline::parse(&value.to_string()).unwrap());
-    assert!(report.margin.is_some_and(|margin| margin > 1e6), "{:?}", report.margin);
-    for text in [report.table(), report.html()] {
-        assert!(text.contains("The speed of the machine allows to tell differences of more than"), "{text}");
+    let value: Value = serde_json::from_str(&saved(&report, &[100.0, 101.0, 102.0, 103.0, 104.0])).unwrap();
+    for part in ["computation", "one_thread", "memory", "files"] {
+        let times = value["machine"][part].as_array().unwrap();
+        assert!(times.len() == 5 && times.iter().all(|time| time.as_f64() > Some(0.0)), "{part}: {times:?}");
+        let mut before = value.clone();
+        before["machine"][part] = json!([1e-12, 2e-12, 3e-12, 4e-12, 5e-12]);
+        report.compare(&Baseline::parse(&before.to_string()).unwrap());
+        assert!(report.margin.is_some_and(|margin| margin > 1e6), "{part}: {:?}", report.margin);
+        for text in [report.table(), report.html()] {
+            assert!(
+                text.contains("The speed of the machine allows to tell differences of more than"),
+                "{text}"
+            );
+        }
     }
 }
 
