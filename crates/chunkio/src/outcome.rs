@@ -6,10 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{Options, Progress};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::StopSignal;
 
 /// Errors, range errors and progress of one transfer.
 pub(crate) struct TransferOutcome<'a> {
     stopped: AtomicBool,
+    signal: Option<StopSignal>,
     error: Mutex<Option<Error>>,
     out_of_range: AtomicBool,
     progress: Option<&'a dyn Progress>,
@@ -27,6 +29,7 @@ impl<'a> TransferOutcome<'a> {
     pub(crate) fn without_progress() -> Self {
         Self {
             stopped: AtomicBool::new(false),
+            signal: StopSignal::current(),
             error: Mutex::new(None),
             out_of_range: AtomicBool::new(false),
             progress: None,
@@ -35,8 +38,11 @@ impl<'a> TransferOutcome<'a> {
         }
     }
 
-    /// Whether the transfer is stopped.
+    /// Whether the transfer is stopped, also by the signal of its call.
     pub(crate) fn is_stopped(&self) -> bool {
+        if self.signal.as_ref().is_some_and(StopSignal::is_stopped) {
+            self.fail(StopSignal::error());
+        }
         self.stopped.load(Ordering::Relaxed)
     }
 
@@ -68,8 +74,9 @@ impl<'a> TransferOutcome<'a> {
         }
     }
 
-    /// Returns the first error, if there is one.
+    /// Returns the first error, if there is one, or that of a stopped call.
     pub(crate) fn failure(&self) -> Result<()> {
+        self.is_stopped();
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 

@@ -1,6 +1,7 @@
 //! Threads, memory for results, locks and file access for the crates of nczarr.
 //!
 //! * [`pool`](run_on_pool): ways to run the work of a batch on several threads.
+//! * [`StopSignal`]: stops the work of one call.
 //! * [`Buffer`], [`OutBuf`], [`Allocation`]: memory for results.
 //! * [`RenameLock`], [`WriteFence`], [`CloseState`]: transfers, renames and closing exclude one another.
 //! * [`file_io`]: reads at an offset. [`RcFile`]: settings for remote storage. [`trace`]: the log.
@@ -21,6 +22,7 @@ mod rc_file;
 mod rename_lock;
 mod setters;
 mod static_plugin;
+mod stop_signal;
 mod time_out;
 pub mod trace;
 mod wait;
@@ -36,6 +38,7 @@ pub use pool::{
 pub use rc_file::RcFile;
 pub use rename_lock::{ExclusiveGuard, RenameLock, SharedGuard, has_elapsed};
 pub use static_plugin::StaticPlugin;
+pub use stop_signal::{StopSignal, Stoppable, carrying_signal, stoppable};
 pub use time_out::is_timeout;
 pub use wait::{Task, wait_for};
 pub use write_fence::{CloseState, WriteFence};

@@ -1,6 +1,8 @@
 //! Ways to run the work of a batch on several threads: [`run_on_pool`], [`run_with_caller`],
 //! [`run_on_new_threads`] and [`with_executor`].
 //!
+//! All work of a call has the call's [`StopSignal`](crate::StopSignal).
+//!
 //! The pool is rayon's current one; only this module and `batch::overlap` enter it. A worker that waits may
 //! run another task. So `work` holds no lock and no borrow of thread-local state across a call that may enter
 //! the pool.
@@ -12,6 +14,9 @@ use std::sync::OnceLock;
 #[cfg(feature = "parallel")]
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[cfg(feature = "parallel")]
+use crate::StopSignal;
+
 /// Runs `work` on up to `threads` pool threads and returns when all are done.
 ///
 /// `work` takes parts of a shared job until none is left. With one thread, or without the feature `parallel`,
@@ -20,10 +25,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        rayon::scope(|scope| {
-            for _ in 0..threads.min(rayon::current_num_threads()) {
-                scope.spawn(|_| work());
-            }
+        StopSignal::pass_on(|signal| {
+            rayon::scope(|scope| {
+                for _ in 0..threads.min(rayon::current_num_threads()) {
+                    scope.spawn(|_| StopSignal::run(signal, work));
+                }
+            });
         });
         return;
     }
@@ -38,11 +45,13 @@ pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
 pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        rayon::in_place_scope(|scope| {
-            for _ in 1..threads.min(rayon::current_num_threads()) {
-                scope.spawn(|_| work());
-            }
-            work();
+        StopSignal::pass_on(|signal| {
+            rayon::in_place_scope(|scope| {
+                for _ in 1..threads.min(rayon::current_num_threads()) {
+                    scope.spawn(|_| StopSignal::run(signal, work));
+                }
+                StopSignal::run(signal, work);
+            });
         });
         return;
     }
@@ -58,8 +67,10 @@ pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
 pub fn run_on_new_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
+        let signal = &StopSignal::current();
         std::thread::scope(|scope| {
             for _ in 1..threads.min(thread_count()) {
+                let work = move || StopSignal::run(signal.as_ref(), work);
                 // If a thread cannot start, the others do its work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
@@ -80,8 +91,12 @@ pub fn run_on_new_threads(threads: usize, work: &(dyn Fn() + Sync)) {
 pub fn with_executor<'s, R>(threads: usize, serve: impl FnOnce(&Executor<'_, 's>) -> R) -> R {
     #[cfg(feature = "parallel")]
     if threads > 1 && !is_pool_thread() {
-        return rayon::in_place_scope(|scope| {
-            serve(&Executor { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData })
+        return StopSignal::pass_on(|signal| {
+            rayon::in_place_scope(|scope| {
+                let executor =
+                    Executor { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData };
+                StopSignal::run(signal, || serve(&executor))
+            })
         });
     }
     let _ = threads;
@@ -123,8 +138,8 @@ impl<'s> Executor<'_, 's> {
             waiting.0.push_back(Box::new(work));
             if waiting.1 < self.threads {
                 waiting.1 += 1;
-                let waiting = Arc::clone(&self.waiting);
-                scope.spawn(move |_| run_queued(&waiting));
+                let (waiting, signal) = (Arc::clone(&self.waiting), StopSignal::current());
+                scope.spawn(move |_| StopSignal::run(signal.as_ref(), || run_queued(&waiting)));
             }
             return;
         }

@@ -1,12 +1,14 @@
 //! [`ZMapExt`]: the methods that callers use, composed of a map's own.
 
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::StopSignal;
 
 use crate::batch;
 use crate::zmap::unsupported;
 use crate::{ByteRange, Key, ListMode, Precondition, ReadOptions, Version, WriteOutcome, ZMap};
 
-/// Short forms of the methods of [`ZMap`]. Every map has them, and no map can change them.
+/// Short forms of the methods of [`ZMap`]. Every map has them, and no map can change them. Those that send a
+/// request fail at once if the call was stopped.
 ///
 /// ```
 /// use nczarr_storage::{ByteRange, Key, Result, ZMap, ZMapExt};
@@ -29,6 +31,7 @@ pub trait ZMapExt: ZMap {
     /// # Errors
     /// As [`ZMap::len`], without `NC_EEMPTY`.
     fn exists(&self, key: &Key) -> Result<bool> {
+        StopSignal::check_current()?;
         match self.len(key) {
             Ok(len) => Ok(len.is_some()),
             Err(error) if error.kind() == ErrorKind::Empty => Ok(false),
@@ -42,6 +45,7 @@ pub trait ZMapExt: ZMap {
     /// # Errors
     /// As [`ZMap::len`].
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        StopSignal::check_current()?;
         Ok(self.read_with(key, ReadOptions::new().range(range), out)?.is_some())
     }
 
@@ -51,6 +55,7 @@ pub trait ZMapExt: ZMap {
     /// # Errors
     /// `NC_EPERM` if the map has no conditional writes.
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        StopSignal::check_current()?;
         let options = ReadOptions::new().range(ByteRange::first(limit as u64)).versioned(true);
         match self.read_with(key, options, out)? {
             Some(info) => info.version.map(Some).ok_or_else(|| unsupported("read versions", key)),
@@ -64,6 +69,7 @@ pub trait ZMapExt: ZMap {
     /// # Errors
     /// As [`ZMap::write_if`]. A conflict is `NC_EINTERNAL`: no state was expected.
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        StopSignal::check_current()?;
         match self.write_if(key, value, &Precondition::Any)? {
             WriteOutcome::Done(_) => Ok(()),
             WriteOutcome::Conflict => Err(ErrorKind::Internal
@@ -77,6 +83,7 @@ pub trait ZMapExt: ZMap {
     /// `NC_EPERM` if the map cannot list; otherwise the storage's error. A prefix without objects gives an
     /// empty list, not an error.
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        StopSignal::check_current()?;
         self.list(prefix, ListMode::Children)?.ok_or_else(|| unsupported("list", prefix))
     }
 
@@ -101,6 +108,7 @@ pub trait ZMapExt: ZMap {
     /// # Errors
     /// As [`ZMapExt::children`].
     fn keys(&self, prefix: &Key) -> Result<Vec<Key>> {
+        StopSignal::check_current()?;
         match self.list(prefix, ListMode::Keys)? {
             Some(keys) => keys.into_iter().map(Key::try_from).collect(),
             None => batch::walk(self, prefix),

@@ -15,8 +15,11 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::threads::{StopSignal, stoppable};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::Runtime;
+use tracing::Instrument as _;
+use tracing::instrument::WithSubscriber as _;
 
 use crate::Config;
 use crate::client_certificate::ClientCertificate;
@@ -75,12 +78,12 @@ impl SharedClient {
         Ok(client)
     }
 
-    /// Runs a task in the background.
+    /// Runs a task in the background, in the span of the caller.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(work);
+        self.runtime.spawn(work.in_current_span().with_current_subscriber());
     }
 
-    /// Runs a task and waits for its result.
+    /// Runs a task, unless the call is stopped, and waits for its result.
     ///
     /// # Errors
     /// Errors of the task; `NC_EINTERNAL` if it ends without a result.
@@ -88,10 +91,12 @@ impl SharedClient {
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        StopSignal::check_current()?;
         let (send, receive) = std::sync::mpsc::sync_channel(1);
-        self.runtime.spawn(async move {
+        let work = stoppable(work);
+        self.spawn(async move {
             // The receiver waits for the result.
-            let _ = send.send(work.await);
+            let _ = send.send(work.await.and_then(|done| done));
         });
         receive
             .recv()

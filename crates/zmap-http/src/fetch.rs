@@ -12,10 +12,11 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_runtime::is_timeout;
+use nczarr_runtime::{is_timeout, trace};
 use nczarr_storage::Forbidden;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::client::{SharedClient, TlsSettings};
 use crate::deadline::ReadDeadline;
@@ -97,7 +98,15 @@ enum FetchFailure {
 /// `NC_EAUTH` if the server refuses the request; `NC_EIO` if the file exceeds the limit or changed;
 /// `NCZ_ETIMEOUT` if the
 /// server does not answer in time; `NC_ECURL` for other failures.
+///
+/// The span of the request is named `request`, with the URL and the wanted part.
 pub(crate) async fn fetch(asker: Requester, question: FileRequest) -> Result<Option<FileBytes>> {
+    let (place, want) = (&question.place, &question.want);
+    let span = tracing::debug_span!(target: trace::MAPS, "request", %place, ?want);
+    ask_until_answered(asker, question).instrument(span).await
+}
+
+async fn ask_until_answered(asker: Requester, question: FileRequest) -> Result<Option<FileBytes>> {
     let config = &asker.config;
     let _turn = asker.turns.acquire().await;
     let mut clock = ReadDeadline::start(config);

@@ -4,8 +4,11 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{
     FetchRequest, FetchResult, InFlightLimits, Ranges, ReadJob, coalesce, gather, read_overlapped,
 };
+use nczarr_storage::threads::stoppable;
 use nczarr_storage::{ByteRange, Forbidden, Key, ListMode, MapCaps, ObjectInfo, ReadOptions, Target, ZMap};
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
+use tracing::instrument::WithSubscriber as _;
 
 use crate::deadline::ReadDeadline;
 use crate::fetch::{FileBytes, FileRequest, Requester, fetch};
@@ -99,7 +102,8 @@ impl HttpMap {
                 let len = stretch.len.unwrap_or(0);
                 let question = self.question(&wanted.key, RequestedPart::Range(stretch.offset, len), len);
                 let asker = self.asker.clone();
-                asked.spawn(async move { (number, fetch(asker, question).await) });
+                let read = async move { (number, fetch(asker, question).await) };
+                asked.spawn(read.in_current_span().with_current_subscriber());
             }
             let mut found: Vec<Option<FileBytes>> = stretches.iter().map(|_| None).collect();
             let mut absent = 0;
@@ -179,10 +183,10 @@ impl ZMap for HttpMap {
     fn read_batch(&self, job: &dyn ReadJob) {
         let most = InFlightLimits { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
         read_overlapped(job, most, &mut |wanted, reply| {
-            let map = self.clone();
-            self.asker
-                .client
-                .spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::with_advice)) });
+            let read = stoppable(self.clone().get(wanted));
+            self.asker.client.spawn(async move {
+                reply.send(read.await.and_then(|found| found.map_err(Forbidden::with_advice)));
+            });
         });
     }
 }

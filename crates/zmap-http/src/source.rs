@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::source::{ByteSource, InitialRead, ReadCallback};
+use nczarr_storage::threads::stoppable;
 use nczarr_storage::{ByteRange, Target};
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
+use tracing::instrument::WithSubscriber as _;
 
 use crate::fetch::{FileRequest, Requester, fetch};
 use crate::response::{FileState, RequestedPart};
@@ -94,7 +97,8 @@ impl HttpSource {
             let question =
                 FileRequest { place, want: RequestedPart::Range(at, len), limit: len, state, whole: None };
             let asker = self.asker.clone();
-            asked.spawn(async move { (question.want, fetch(asker, question).await) });
+            let read = async move { (question.want, fetch(asker, question).await) };
+            asked.spawn(read.in_current_span().with_current_subscriber());
             at += len;
         }
         let mut pieces = Vec::new();
@@ -141,7 +145,7 @@ impl ByteSource for HttpSource {
         if let Some(bytes) = self.stretch_at_hand(from, to) {
             return then(Ok(bytes));
         }
-        let source = self.clone();
-        self.asker.client.spawn(async move { then(source.get(from, to).await) });
+        let read = stoppable(self.clone().get(from, to));
+        self.asker.client.spawn(async move { then(read.await.and_then(|read| read)) });
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_runtime::with_executor;
+use nczarr_runtime::{StopSignal, stoppable, with_executor};
 use nczarr_storage::batch::{
     Payload, Ranges, ReadJob, ReadOutcome as Value, ReadTicket, WriteJob, WriteTicket, coalesce, gather,
 };
@@ -85,7 +85,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                     more = false;
                     break;
                 };
-                let plan = match plan(map, &key, &ticket) {
+                let plan = match StopSignal::check_current().and_then(|()| plan(map, &key, &ticket)) {
                     Ok(Some(plan)) => plan,
                     Ok(None) => {
                         job.done(ticket, Ok(None));
@@ -183,10 +183,12 @@ fn begin(remote: &Arc<RemoteBucket>, events: &Arc<BatchEvents>, place: usize, ke
     let (object, plan) = (remote.object(key), plan.clone());
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
-    spawn(&handle, events, async move {
-        let came = fetch(&remote, &object, &plan, true).await;
-        BatchEvent::Came(place, came)
+    let span = runtime::request_span("read", key.as_str());
+    let read = stoppable(async move {
+        let _open = span;
+        fetch(&remote, &object, &plan, true).await
     });
+    spawn(&handle, events, async move { BatchEvent::Came(place, read.await.and_then(|came| came)) });
 }
 
 fn spawn(
@@ -248,10 +250,8 @@ fn taken(remote: &Arc<RemoteBucket>, key: &Key, plan: &ReadPlan, came: FetchResu
             Some(Some(bytes)) => piece.bytes = bytes,
             Some(None) => {
                 let (again, object, plan) = (Arc::clone(remote), remote.object(key), plan.clone());
-                return runtime::wait(
-                    &remote.handle,
-                    async move { fetch(&again, &object, &plan, false).await },
-                )?;
+                let read = stoppable(async move { fetch(&again, &object, &plan, false).await });
+                return runtime::wait(&remote.handle, read)??;
             }
         }
     }
@@ -349,6 +349,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
             match events.pop() {
                 Some(BatchEvent::Encoded(place, ticket, key, bytes)) => {
                     let ready = bytes.and_then(|bytes| {
+                        StopSignal::check_current()?;
                         map.check_put(&key, bytes.len() as u64, map.deadline())?;
                         Ok((bytes, map.only(&key, &ticket.precondition, map.deadline())?))
                     });
@@ -425,7 +426,9 @@ fn send(
     let object = remote.object(key);
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
+    let span = runtime::request_span("write", key.as_str());
     spawn(&handle, events, async move {
+        let _open = span;
         let deadline = remote.deadline(bytes.len() as u64);
         let stored = remote.put(&object, bytes, &only, deadline).await;
         let failed = |(failure, tries): (RequestFailure, u32)| {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{StopSignal, stoppable};
 use nczarr_storage::batch::{ReadJob, WriteJob};
 use nczarr_storage::{
     ByteRange, Forbidden, Key, ListMode, MapCaps, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn,
@@ -98,13 +99,36 @@ impl S3Map {
         Ok(self.below(&Key::root(), ListDepth::Any, self.deadline())?.is_empty())
     }
 
+    /// Sends what changes the server and waits for the answer. It finishes once it is on its way.
     fn wait<T: Send + 'static>(
         &self,
         verb: &str,
         object: &str,
         work: impl Future<Output = Result<T, (RequestFailure, u32)>> + Send + 'static,
     ) -> Result<T> {
-        let done = runtime::wait(&self.remote.handle, work)?;
+        self.answer(verb, object, async move { Ok(work.await) })
+    }
+
+    /// Sends what only reads and waits for the answer. It is abandoned when the call is stopped.
+    fn wait_for_read<T: Send + 'static>(
+        &self,
+        verb: &str,
+        object: &str,
+        work: impl Future<Output = Result<T, (RequestFailure, u32)>> + Send + 'static,
+    ) -> Result<T> {
+        self.answer(verb, object, stoppable(work))
+    }
+
+    fn answer<T: Send + 'static>(
+        &self,
+        verb: &str,
+        object: &str,
+        work: impl Future<Output = Result<Result<T, (RequestFailure, u32)>>> + Send + 'static,
+    ) -> Result<T> {
+        StopSignal::check_current()?;
+        let span = runtime::request_span(verb, object);
+        let done = runtime::wait(&self.remote.handle, work)??;
+        drop(span);
         done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
     }
 
@@ -125,9 +149,8 @@ impl S3Map {
         self.check_key(key)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        let got =
-            self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
-        match got.map_err(Forbidden::with_advice)? {
+        let read = async move { remote.get(&name, want, limit, &mut deadline).await };
+        match self.wait_for_read("read", &object, read).map_err(Forbidden::with_advice)? {
             Ok(found) => Ok(Some(found)),
             Err(ReadMiss::Absent) => Ok(None),
             Err(ReadMiss::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
@@ -191,7 +214,7 @@ impl S3Map {
     fn below(&self, prefix: &Key, how: ListDepth, deadline: Deadline) -> Result<BTreeSet<String>> {
         let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
-        self.wait("list", &start, async move { remote.list(&name, how, deadline).await })
+        self.wait_for_read("list", &start, async move { remote.list(&name, how, deadline).await })
     }
 
     /// Converts an expected version to the condition of a write.
@@ -430,8 +453,8 @@ impl ZMap for S3Map {
             ListMode::KeysInOneRequest => {
                 let start = self.start(prefix);
                 let (remote, name) = (Arc::clone(&self.remote), start.clone());
-                let names =
-                    self.wait("list", &start, async move { remote.list_in_one_request(&name).await })?;
+                let list = async move { remote.list_in_one_request(&name).await };
+                let names = self.wait_for_read("list", &start, list)?;
                 Ok(names.map(|names| names.iter().map(|name| below(prefix, name)).collect()))
             }
             _ => Ok(None),

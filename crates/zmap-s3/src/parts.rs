@@ -9,6 +9,7 @@ use std::sync::Arc;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use bytes::Bytes;
+use nczarr_runtime::carrying_signal;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::Dispatch;
@@ -95,7 +96,7 @@ impl RemoteBucket {
                 let sent = async move {
                     remote.send_part(&object, &upload, index, bytes, deadline).await.map(|part| (index, part))
                 };
-                under.spawn(sent.with_subscriber(Dispatch::none()));
+                under.spawn(carrying_signal(sent).with_subscriber(Dispatch::none()));
                 next += 1;
             }
             let Some(sent) = under.join_next().await else { break };

@@ -15,6 +15,7 @@ use aws_sdk_s3::config::{
     StalledStreamProtectionConfig,
 };
 use nczarr_model::Result;
+use nczarr_runtime::stoppable;
 use nczarr_storage::Key;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
@@ -189,8 +190,10 @@ impl RetryState<'_> {
         if !failure.transient || self.tries >= patience.tries || pause >= deadline.left() {
             return Err((failure, self.tries));
         }
+        if stoppable(sleep(pause)).await.is_err() {
+            return Err((failure, self.tries));
+        }
         self.last = Some(failure);
-        sleep(pause).await;
         Ok(None)
     }
 }

@@ -12,9 +12,10 @@ use aws_sdk_s3::config::{RuntimeComponents, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, Connector};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{carrying_signal, trace};
 use tokio::runtime::{Handle, Runtime};
-use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
+use tracing::{Dispatch, Span};
 
 /// Threads that move bytes. Each is enough for a fast network.
 const THREADS: usize = 2;
@@ -79,6 +80,12 @@ pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Res
     Ok(http)
 }
 
+/// Returns the span of a request, for as long as it lasts. It is made on the thread that sends the request,
+/// because the runtime logs nothing.
+pub(crate) fn request_span(verb: &str, object: &str) -> Span {
+    tracing::debug_span!(target: trace::MAPS, "request", verb, object)
+}
+
 /// Runs `work` and waits on this thread, which may belong to another runtime.
 ///
 /// # Errors
@@ -87,8 +94,9 @@ pub(crate) fn wait<T: Send + 'static>(
     handle: &Handle,
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {
-    let answer =
-        nczarr_runtime::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
+    let answer = nczarr_runtime::wait_for(carrying_signal(work), |task| {
+        drop(handle.spawn(task.with_subscriber(Dispatch::none())))
+    });
     answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 
@@ -99,6 +107,7 @@ pub(crate) fn spawn<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) {
     let answer = ReplyGuard { queue: Arc::clone(queue), sent: false };
+    let work = carrying_signal(work);
     drop(
         handle.spawn(
             async move {

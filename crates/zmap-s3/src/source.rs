@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::stoppable;
 use nczarr_storage::ByteRange;
 use nczarr_storage::source::{ByteSource, InitialRead, ReadCallback};
 use tokio::sync::Semaphore;
@@ -58,7 +59,7 @@ impl S3Source {
         let remote = RemoteBucket::new(access)?;
         let asking = (Arc::clone(&remote), Arc::clone(&object));
         let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
-        let found = runtime::wait(&remote.handle, asked)??;
+        let found = runtime::wait(&remote.handle, stoppable(asked))???;
         let Some(FetchedObject { bytes, total, etag, .. }) = found else {
             return Err(
                 ErrorKind::NotFound.context(format!("{}: no dataset found", remote.what("read", &object)))
@@ -162,8 +163,13 @@ impl ByteSource for S3Source {
         if let Some(bytes) = stretch_at_hand {
             return then(Ok(bytes));
         }
-        let source = self.clone();
+        let read = stoppable(self.clone().get(from, to));
         let handle = self.remote.handle.clone();
-        drop(handle.spawn(async move { then(source.get(from, to).await) }.with_subscriber(Dispatch::none())));
+        let span = runtime::request_span("read", &self.object);
+        let read = async move {
+            let _open = span;
+            then(read.await.and_then(|read| read));
+        };
+        drop(handle.spawn(read.with_subscriber(Dispatch::none())));
     }
 }

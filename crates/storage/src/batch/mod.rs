@@ -18,7 +18,7 @@ mod slice;
 
 use std::cell::Cell;
 
-use nczarr_runtime::run_on_pool;
+use nczarr_runtime::{StopSignal, run_on_pool};
 
 use crate::{Key, ZMap};
 
@@ -69,6 +69,7 @@ pub fn write_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn WriteJob) {
                         Payload::Scratch => bytes.as_slice(),
                         Payload::Borrowed(value) => value,
                     };
+                    StopSignal::check_current()?;
                     map.write_if(key, value, &ticket.precondition)
                 });
                 job.done(ticket, outcome);

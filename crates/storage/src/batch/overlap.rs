@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::StopSignal;
 
 use super::job::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use super::read::{all_ranges, cut};
@@ -108,8 +109,14 @@ pub fn read_overlapped(
     let (to, from) = channel();
     #[cfg(feature = "parallel")]
     if job.threads() > 1 {
-        rayon::in_place_scope(|scope| {
-            drive(job, most, begin, &to, &from, &mut |done| scope.spawn(move |_| done.run()));
+        StopSignal::pass_on(|signal| {
+            rayon::in_place_scope(|scope| {
+                StopSignal::run(signal, || {
+                    drive(job, most, begin, &to, &from, &mut |done| {
+                        scope.spawn(move |_| StopSignal::run(signal, || done.run()));
+                    });
+                });
+            });
         });
         return;
     }
@@ -157,6 +164,10 @@ fn drive<'s>(
                 ended = true;
                 break;
             };
+            if let Err(error) = StopSignal::check_current() {
+                job.done(ticket, Err(error));
+                continue;
+            }
             let weight = ticket.hint as u64;
             let (ranges, limit, versioned) = (ticket.ranges.clone(), ticket.limit, ticket.versioned);
             waiting.insert(number, (key.clone(), ticket, weight));

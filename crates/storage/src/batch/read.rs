@@ -1,7 +1,7 @@
 //! [`read_parallel`]: runs a batch of reads with a map's single reads.
 
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_runtime::run_on_pool;
+use nczarr_runtime::{StopSignal, run_on_pool};
 
 use super::job::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use super::{BatchScratch, with_scratch};
@@ -14,7 +14,9 @@ pub fn read_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn ReadJob) {
     run_on_pool(job.threads(), &|| {
         with_scratch(|BatchScratch { key, bytes, piece }| {
             while let Some(mut ticket) = job.next(key) {
-                match read(map, key, &mut ticket, bytes, piece) {
+                let found =
+                    StopSignal::check_current().and_then(|()| read(map, key, &mut ticket, bytes, piece));
+                match found {
                     Ok(None) => job.done(ticket, Ok(None)),
                     Ok(Some((BytesLocation::InPlace, version))) => {
                         job.done(ticket, Ok(Some((ReadOutcome::InPlace, version))))

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::StopSignal;
 
 use super::ByteSource;
 use super::range_cache::{RangeCache, RangeState};
@@ -247,7 +248,12 @@ impl ReadAhead {
             // The next reader requests it again.
             if let Some((start, error)) = failed {
                 known.stretches.forget(start);
-                return Err(error);
+                if error.kind() != ErrorKind::Cancelled {
+                    return Err(error);
+                }
+                // The call that requested it was stopped. That may be another one.
+                StopSignal::check_current()?;
+                continue;
             }
             known = self.shared.came.wait(known).unwrap_or_else(PoisonError::into_inner);
         }

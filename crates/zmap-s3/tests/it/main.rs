@@ -12,6 +12,7 @@ mod payer;
 mod proxy;
 mod secrets;
 mod source;
+mod stopped;
 mod suite;
 mod wire;
 mod writers;
