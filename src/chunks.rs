@@ -11,6 +11,8 @@ use nczarr_runtime::Buffer;
 
 use crate::{Array, Number, Variable};
 
+#[cfg(feature = "async")]
+pub(crate) use iter::DetachedChunks;
 pub use iter::{Chunk, Chunks};
 
 impl Variable {

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use nczarr_dispatch::{Dataset, DatasetInfo, Fault, Place, Registry};
 use nczarr_model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::StopSignal;
 
 use crate::{Attribute, Group, OpenOptions, Variable};
 
@@ -461,7 +462,8 @@ impl OpenDataset {
         }
         // If a plugin panics, the next call closes it.
         let reopen = Reopen(&self.closed);
-        let outcome = self.dataset.close();
+        // Changes that closing does not write are lost, so it is not stopped.
+        let outcome = StopSignal::run(None, || self.dataset.close());
         std::mem::forget(reopen);
         outcome.map_err(|error| self.located(error))
     }

@@ -38,6 +38,8 @@
 #![deny(unsafe_code)]
 
 mod array;
+#[cfg(feature = "async")]
+pub mod asynchronous;
 mod attribute;
 mod builtin;
 mod chunks;

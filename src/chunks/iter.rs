@@ -176,7 +176,55 @@ enum ChunkSource {
     Stored(Arc<Vec<DimVec<u64>>>, usize),
 }
 
+impl ChunkSource {
+    /// Returns the next index.
+    fn next(&mut self, grid: &Grid) -> Option<DimVec<u64>> {
+        match self {
+            Self::All(next) => {
+                let index = next.take()?;
+                let mut following = index.clone();
+                for dim in (0..following.len()).rev() {
+                    following[dim] += 1;
+                    if following[dim] < grid.len(dim) {
+                        *next = Some(following);
+                        break;
+                    }
+                    following[dim] = 0;
+                }
+                Some(index)
+            }
+            Self::Stored(list, next) => {
+                let index = list.get(*next)?.clone();
+                *next += 1;
+                Some(index)
+            }
+        }
+    }
+}
+
+/// The chunks that are left, without a borrow of their variable.
+#[cfg(feature = "async")]
+#[derive(Debug)]
+pub(crate) struct DetachedChunks {
+    grid: Arc<Grid>,
+    source: ChunkSource,
+}
+
+#[cfg(feature = "async")]
+impl DetachedChunks {
+    /// Returns the next chunk of the variable.
+    pub(crate) fn next<'v>(&mut self, variable: &'v Variable) -> Option<Chunk<'v>> {
+        let index = self.source.next(&self.grid)?;
+        Some(self.grid.chunk(variable, index))
+    }
+}
+
 impl<'v> Chunks<'v> {
+    #[cfg(feature = "async")]
+    pub(crate) fn detach(self) -> DetachedChunks {
+        DetachedChunks { grid: self.grid, source: self.source }
+    }
+
     pub(super) fn all(variable: &'v Variable) -> Result<Self> {
         let grid = Grid::of(&*variable.access()?)?;
         let first = (!grid.shape.contains(&0)).then(|| DimVec::with_len(grid.shape.len()));
@@ -281,26 +329,7 @@ impl<'v> Iterator for Chunks<'v> {
     type Item = Chunk<'v>;
 
     fn next(&mut self) -> Option<Chunk<'v>> {
-        let index = match &mut self.source {
-            ChunkSource::All(next) => {
-                let index = next.take()?;
-                let mut following = index.clone();
-                for dim in (0..following.len()).rev() {
-                    following[dim] += 1;
-                    if following[dim] < self.grid.len(dim) {
-                        *next = Some(following);
-                        break;
-                    }
-                    following[dim] = 0;
-                }
-                index
-            }
-            ChunkSource::Stored(list, next) => {
-                let index = list.get(*next)?.clone();
-                *next += 1;
-                index
-            }
-        };
+        let index = self.source.next(&self.grid)?;
         Some(self.grid.chunk(self.variable, index))
     }
 

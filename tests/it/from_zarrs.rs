@@ -2,6 +2,7 @@
 //!
 //! Each test has the steps of one example. Names and values are our own.
 
+use nczarr::asynchronous::Workers;
 use nczarr::{Codec, CreateOptions, File, Kind, Variable};
 use ndarray::{Array2, ArrayD, array, s};
 
@@ -138,6 +139,34 @@ fn array_write_read_ndarray() {
     assert_same(&all, &expected);
     let chunk = ArrayD::try_from(array.chunk(&[0, 1]).unwrap().get::<f32>().unwrap()).unwrap();
     assert_same(&chunk, &expected.slice(s![..4, 4..]).to_owned());
+}
+
+/// `async_array_write_read`: chunks and parts as futures, on a runtime with one thread.
+#[test]
+fn async_array_write_read() {
+    let file = create("async");
+    field(&file);
+    let nan = f32::NAN;
+    let mut expected = Array2::from_elem((8, 8), nan);
+    expected.slice_mut(s![0..4, 4..8]).fill(2.5);
+    expected.slice_mut(s![3..6, 3..5]).fill(-4.0);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let array = Workers::new(4).attach(file).variable("survey/depth").unwrap();
+        array.put(vec![2.5f32; 16], (0..4, 4..8)).await.unwrap();
+        array.put(vec![-4.0f32; 6], (3..6, 3..5)).await.unwrap();
+        let found = array.call(|array| array.get_array::<f32>(..)).await.unwrap();
+        assert_same(&found, &expected);
+        array.call(|array| array.erase_chunk(&[0, 1])).await.unwrap();
+        assert_eq!(array.get::<f32>((3, 2..5)).await.unwrap().as_slice()[1], -4.0);
+        let mut chunks = array.stored_chunks::<f32>();
+        let mut stored = Vec::new();
+        while let Some(chunk) = chunks.next().await {
+            stored.push(chunk.unwrap().index().to_vec());
+        }
+        assert_eq!(stored, [[0, 0], [1, 0], [1, 1]]);
+        array.file().clone().close().await.unwrap();
+    });
 }
 
 /// `array_write_read_string`.

@@ -1,6 +1,7 @@
 //! Tests across crates, through the facade, as an application uses it.
 
 mod arrays;
+mod asynchronous;
 mod bad_input;
 mod cast_codecs;
 mod classic;
