@@ -5,6 +5,7 @@ mod append;
 mod chunks;
 mod convert;
 mod filters;
+mod futures;
 mod open;
 mod project;
 mod structs;
@@ -15,6 +16,6 @@ criterion_group! {
     name = engine;
     config = Criterion::default().sample_size(20);
     targets = chunks::bench, structs::bench, project::bench, convert::bench, filters::bench, open::bench,
-        append::bench
+        append::bench, futures::bench
 }
 criterion_main!(engine);
