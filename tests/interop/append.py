@@ -1,7 +1,7 @@
 """Appends by several processes, through `Dimension::reserve`, while zarr-python and xarray open the store.
 
 Each record must exist once, at the index that its writer reserved. The stores are in a directory, and on an
-S3 server (moto).
+S3 server: that of AWS_ENDPOINT_URL with the bucket S3_BUCKET, or moto.
 
 usage: append.py INTEROP FOLDER PROCESSES APPENDS APPENDS_ON_S3
 """
@@ -27,9 +27,13 @@ KINDS = {
 
 
 class Server:
-    """moto, in a process of its own."""
+    """The server of the environment, or moto in a process of its own."""
+
+    process = None
 
     def __enter__(self):
+        if "AWS_ENDPOINT_URL" in os.environ:
+            return self
         script = Path(__file__).parent.parent / "moto" / "serve.py"
         self.process = subprocess.Popen([sys.executable, "-u", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.endpoint = self.process.stdout.readline().decode().strip()
@@ -38,7 +42,8 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        if self.process:
+            self.process.kill()
 
 
 def storage_options(url):
@@ -109,13 +114,14 @@ def main():
     interop, folder = sys.argv[1], Path(sys.argv[2]).absolute()
     processes, appends, appends_on_s3 = map(int, sys.argv[3:6])
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in KINDS:
+    for kind in KINDS if appends else ():
         run(interop, str(folder / f"{kind}.zarr"), kind, processes, appends)
     if appends_on_s3 == 0:
         return
+    bucket = os.environ.get("S3_BUCKET", "bucket")
     with Server():
         for kind in ("nczarr2", "zarr3"):
-            run(interop, f"s3://bucket/{kind}.zarr", kind, processes, appends_on_s3)
+            run(interop, f"s3://{bucket}/{kind}.zarr", kind, processes, appends_on_s3)
 
 
 main()
