@@ -1,5 +1,5 @@
-//! Reads many slabs from a web server that answers each request after 20 ms: in one call, and each as a future on a
-//! runtime with one thread. Both have at most 64 requests in flight.
+//! Reads many slabs from a web server that answers each request after 20 ms: in one call, and each as a
+//! future on a runtime with one thread. Both have at most 64 requests in flight.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Spans of calls and their requests.
 //!
-//! This test has its own process. If a thread without a subscriber is the first to reach a span while there is one
-//! subscriber, `tracing` disables the span for all threads.
+//! This test has its own process. If a thread without a subscriber is the first to reach a span while there is
+//! one subscriber, `tracing` disables the span for all threads.
 
 use std::io;
 use std::sync::{Arc, Mutex};

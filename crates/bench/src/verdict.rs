@@ -63,12 +63,13 @@ pub fn verdict(before: &[f64], now: &[f64], margin: f64) -> Verdict {
     }
 }
 
-/// Returns the margin for two runs: [`MARGIN`], multiplied by the square of the ratio of the machine's speeds.
+/// Returns the margin for two runs: [`MARGIN`], multiplied by the square of the ratio of the machine's
+/// speeds.
 ///
 /// `before` and `now` are the times of the same fixed work during each run. The ratio is that of the longest
 /// and the shortest time of both, so a machine that is slow at times gives a wide margin. The square is there
-/// because other work can change more than the fixed one: twice the time where the computation takes 1.7 times
-/// as long. If one run has no times, the result is [`MARGIN`].
+/// because other work can change more than the fixed one: it can take twice as long where a computation takes
+/// 1.7 times as long. If one run has no times, the result is [`MARGIN`].
 ///
 /// ```
 /// use nczarr_bench::{MARGIN, machine_margin};

@@ -81,7 +81,8 @@ fn a_panic_is_the_error_of_its_call_alone() {
     assert_eq!(block_on(workers.run(|| Ok(7))).unwrap(), 7);
 }
 
-/// The last handle writes and closes the dataset on another thread than this one, which belongs to the runtime.
+/// The last handle writes and closes the dataset on another thread than this one. This one belongs to the
+/// runtime.
 #[test]
 fn the_last_handle_closes_the_dataset() {
     let workers = Workers::new(1);

@@ -28,7 +28,7 @@ pub(crate) struct Reference {
     pub(crate) memory: f64,
     /// The time to open and read a small file, many times.
     pub(crate) files: f64,
-    /// The share of the computation in which its threads waited for a processor; 0 if the system does not say.
+    /// The share of the computation in which its threads waited for a processor; 0 if unknown.
     pub(crate) wait: f64,
 }
 
