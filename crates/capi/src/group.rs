@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use nczarr::model::GroupId;
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, Result};
 
@@ -46,7 +47,13 @@ c_functions! {
     /// Finds a group by its path.
     fn nc_inq_grp_full_ncid(ncid: c_int, full_name: TextPtr, grp_ncid: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let group = node.nc().inq_grp_full_ncid(node.group, full_name.name()?)?;
+        // A path is relative to the group, even with a slash at its beginning.
+        let path = full_name.name()?.trim_start_matches('/');
+        if path.is_empty() && node.group != GroupId::ROOT {
+            return Err(ErrorKind::NoGrp.context("the root lies in no group"));
+        }
+        let group =
+            if path.is_empty() { node.group } else { node.nc().inq_grp_full_ncid(node.group, path)? };
         grp_ncid.set(node.id_of(group));
         Ok(())
     }

@@ -8,7 +8,9 @@
 //! * `table`, `open_file`: ids and open datasets. The lock of the table is held for a look-up only.
 //! * `error`: codes, `nc_strerror`, and the message of the last error (`ncz_last_error`).
 //! * `file`, `dim`, `group`, `var`, `att`: one function of C each, without logic of a format.
+//! * `types`, `type_space`, `memory_form`: user-defined types, and their elements in the layout of C.
 //! * `transfer`: all functions that move data of variables.
+//! * `v2`: the interface of netCDF 2, on the functions above.
 //!
 //! A function that is not built is not exported.
 #![deny(unsafe_code)]
@@ -25,7 +27,10 @@ mod file;
 mod group;
 mod memory_form;
 mod open_file;
+mod range;
 mod table;
 mod transfer;
+mod type_space;
 mod types;
+mod v2;
 mod var;

@@ -1,17 +1,19 @@
 //! An open dataset in the table ([`OpenFile`]), and one of its groups as the target of a call ([`Node`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr::dispatch::{Dataset, Format};
-use nczarr::model::{DimId, GroupId, Model, TypeId, VarId};
+use nczarr::dispatch::{Dataset, Format, FormatX};
+use nczarr::model::{DimId, GroupId, Model, TypeClass, TypeId, VarId};
 use nczarr::nc_table::{NcDispatch as _, VarAccess};
 use nczarr::{CacheConfig, ErrorKind, NcType, Result};
 
+use crate::boundary::lent_memory::LentMemory;
 use crate::table;
+use crate::type_space::{StructLayouts, TypeSpace, struct_layouts};
 
 /// The id of a group's attributes, in place of a variable.
 pub const NC_GLOBAL: c_int = -1;
@@ -19,17 +21,40 @@ pub const NC_GLOBAL: c_int = -1;
 /// The id of the first user-defined type of a dataset.
 pub const FIRST_USER_TYPE: c_int = 32;
 
+/// The memory of a dataset that the program opened or created in memory.
+pub enum MemoryFile {
+    /// The dataset was created.
+    Created,
+    /// The dataset was opened from this memory.
+    Opened(Arc<LentMemory>),
+}
+
 /// An open dataset.
 pub struct OpenFile {
     pub dataset: Arc<dyn Dataset>,
     /// The path as the program gave it.
     pub path: Vec<u8>,
     pub format: Format,
+    pub formatx: FormatX,
     pub writable: bool,
+    /// The mode flags, with those of the format.
+    pub mode: c_int,
+    /// The memory that holds the dataset, if the program opened or created it there.
+    pub memory: Option<MemoryFile>,
+    /// The layouts in C of the types that were read from the file.
+    pub layouts: StructLayouts,
     /// A call panicked, so its state is unknown. It can only be closed.
     broken: AtomicBool,
-    /// The number of variables that exist in storage. Their layout and fill value are final.
+    /// The number of variables that exist in storage. Their layout is final.
     stored_vars: AtomicUsize,
+    /// The number of variables whose fill value is final, since the program ended their define mode.
+    final_fills: AtomicUsize,
+    /// Other variables whose fill value is final, since they have data.
+    written: Mutex<HashSet<VarId>>,
+    /// The end of define mode failed, because a type is not complete.
+    pub has_unfinished_type: AtomicBool,
+    /// The number of types that exist in storage.
+    stored_types: AtomicUsize,
     /// The chunk caches that the program set. An edit makes a variable's data anew, without its cache.
     caches: Mutex<HashMap<VarId, CacheConfig>>,
     /// Variables that are prepared for data calls, and the edition of the model at that time.
@@ -37,20 +62,36 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    pub fn new(dataset: Arc<dyn Dataset>, path: Vec<u8>) -> Self {
+    pub fn new(dataset: Arc<dyn Dataset>, path: Vec<u8>, mode: c_int) -> Result<Self> {
         let info = dataset.info();
         let model = dataset.model();
-        let stored_vars = if model.is_defining() { 0 } else { model.with(|model| model.vars().len()) };
-        Self {
+        let stored = |model: &Model| (model.vars().len(), model.user_types().len());
+        let (vars, types) = if model.is_defining() { (0, 0) } else { model.with(stored) };
+        let is_read = info.formatx == FormatX::Hdf5 && !model.is_defining();
+        let layouts = if is_read { model.with(struct_layouts)? } else { StructLayouts::new() };
+        Ok(Self {
             dataset,
             path,
             format: info.format,
+            formatx: info.formatx,
             writable: info.writable,
+            mode,
+            memory: None,
+            layouts,
             broken: AtomicBool::new(false),
-            stored_vars: AtomicUsize::new(stored_vars),
+            stored_vars: AtomicUsize::new(vars),
+            final_fills: AtomicUsize::new(vars),
+            written: Mutex::default(),
+            has_unfinished_type: AtomicBool::new(false),
+            stored_types: AtomicUsize::new(types),
             caches: Mutex::default(),
             accesses: Mutex::default(),
-        }
+        })
+    }
+
+    /// Notes that the dataset is in memory.
+    pub fn in_memory(self, memory: MemoryFile) -> Self {
+        Self { memory: Some(memory), ..self }
     }
 
     /// Checks that no call on it panicked.
@@ -90,9 +131,11 @@ impl OpenFile {
     /// Ends define mode with free space in the header of a classic file.
     pub fn end_define_mode(&self, [h_minfree, v_align, v_minfree, r_align]: [u64; 4]) -> Result<()> {
         self.forget_accesses();
-        let vars = self.dataset.model().with(|model| model.vars().len());
+        self.check_types()?;
+        let (vars, types) = self.dataset.model().with(|model| (model.vars().len(), model.user_types().len()));
         self.dataset._enddef(h_minfree, v_align, v_minfree, r_align)?;
         self.stored_vars.fetch_max(vars, Ordering::AcqRel);
+        self.stored_types.fetch_max(types, Ordering::AcqRel);
         Ok(())
     }
 
@@ -106,10 +149,58 @@ impl OpenFile {
         Ok(edited)
     }
 
-    /// Whether a variable exists in storage, in a format other than the classic ones. Its layout and fill
-    /// value are final.
+    /// As [`OpenFile::end_define_mode`], on request of the program: fill values are final from now on.
+    pub fn end_define_mode_on_request(&self, padding: [u64; 4]) -> Result<()> {
+        self.end_define_mode(padding)?;
+        self.final_fills.fetch_max(self.stored_vars.load(Ordering::Acquire), Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Checks that new types are complete: `NC_EINVAL` for an enum without members.
+    pub fn check_types(&self) -> Result<()> {
+        if !self.dataset.model().is_defining() {
+            return Ok(());
+        }
+        self.dataset.model().with(|model| {
+            let stored = self.stored_types.load(Ordering::Acquire);
+            for (_, ty) in model.user_types().skip(stored) {
+                if matches!(&ty.class, TypeClass::Enum { members, .. } if members.is_empty()) {
+                    self.has_unfinished_type.store(true, Ordering::Release);
+                    return Err(ErrorKind::Inval.context(format!("enum {:?} has no members", ty.name)));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a type exists in storage.
+    pub fn is_stored_type(&self, ty: NcType) -> bool {
+        match ty {
+            NcType::User(id) => id.index() < self.stored_types.load(Ordering::Acquire),
+            _ => true,
+        }
+    }
+
+    /// Whether a variable exists in storage, in a format other than the classic ones. Its layout is final.
     pub fn is_late(&self, var: VarId) -> bool {
         !self.is_cdf() && var.index() < self.stored_vars.load(Ordering::Acquire)
+    }
+
+    /// Whether the fill value of a variable is final, in a format other than the classic ones.
+    pub fn is_late_fill(&self, var: VarId) -> bool {
+        let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.is_cdf() && (self.has_final_fill(var) || written().contains(&var))
+    }
+
+    fn has_final_fill(&self, var: VarId) -> bool {
+        var.index() < self.final_fills.load(Ordering::Acquire)
+    }
+
+    /// Notes that a variable has data.
+    pub fn note_write(&self, var: VarId) {
+        if !self.has_final_fill(var) {
+            self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(var);
+        }
     }
 
     /// Sets the chunk cache of a variable, also for its data after an edit.
@@ -186,6 +277,11 @@ impl Node {
     /// Returns the id of a group.
     pub fn id_of(&self, group: GroupId) -> c_int {
         table::id_of(self.slot, group)
+    }
+
+    /// Looks at the types.
+    pub fn look_types<T>(&self, look: impl FnOnce(TypeSpace<'_>) -> Result<T>) -> Result<T> {
+        self.look(|model| look(TypeSpace::new(model, &self.file.layouts)))
     }
 
     /// Finds a variable by its number in the group.

@@ -3,11 +3,12 @@
 use std::ffi::c_int;
 
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{ErrorKind, Result};
+use nczarr::{ErrorKind, Result, Values};
 
 use crate::boundary::pointer::{TargetPtr, TextPtr};
 use crate::memory_form;
 use crate::memory_type::MemoryType;
+use crate::range;
 use crate::table;
 
 c_functions! {
@@ -32,14 +33,20 @@ for_each_memory_type!(gets);
 
 fn get(ncid: c_int, varid: c_int, name: &TextPtr, memory: MemoryType, ip: &TargetPtr) -> Result<()> {
     let node = table::find(ncid)?;
-    let (owner, name) = (node.owner(varid)?, name.name()?);
+    let (owner, name) = (node.owner(varid)?, name.att_name()?);
     let stored = node.nc().inq_att(node.group, owner, name)?.ty;
     let memtype = memory.of(stored, &node);
-    let (values, out_of_range) = node.nc().get_att(node.group, owner, name, Some(memtype))?;
-    let bytes = memory_form::bytes_of(&values)?;
-    if !bytes.is_empty() && ip.is_null() {
+    let (mut values, out_of_range) = node.nc().get_att(node.group, owner, name, Some(memtype))?;
+    if out_of_range && node.is_cdf() {
+        let (own, _) = node.nc().get_att(node.group, owner, name, None)?;
+        let bytes = own.to_native_bytes().unwrap_or_default();
+        let (filled, _) = range::convert_or_fill(stored, memtype, &bytes)?;
+        values = Values::from_native_bytes(memtype, &filled).unwrap_or(values);
+    }
+    if !values.is_empty() && ip.is_null() {
         return Err(ErrorKind::Inval.context("the memory for the values is null"));
     }
+    let bytes = node.look_types(|types| memory_form::bytes_of(types, &values))?;
     ip.put(&bytes);
     if out_of_range {
         return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));

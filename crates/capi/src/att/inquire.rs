@@ -32,7 +32,7 @@ c_functions! {
     /// Returns the number of an attribute.
     fn nc_inq_attid(ncid: c_int, varid: c_int, name: TextPtr, idp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let place = node.nc().inq_attid(node.group, node.owner(varid)?, name.name()?)?;
+        let place = node.nc().inq_attid(node.group, node.owner(varid)?, name.att_name()?)?;
         idp.set(place as c_int);
         Ok(())
     }
@@ -65,7 +65,7 @@ c_functions! {
         let (from, to) = (table::find(ncid_in)?, table::find(ncid_out)?);
         let source = AttOwner { group: from.group, var: from.owner(varid_in)? };
         let target = AttOwner { group: to.group, var: to.owner(varid_out)? };
-        let name = name.name()?;
+        let name = name.att_name()?;
         to.edit(|nc| copy_att(from.nc(), source, name, nc, target))
     }
 }

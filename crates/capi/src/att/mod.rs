@@ -1,5 +1,5 @@
 //! Attributes.
 
-mod get;
-mod inquire;
-mod put;
+pub mod get;
+pub mod inquire;
+pub mod put;

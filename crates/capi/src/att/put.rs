@@ -4,12 +4,13 @@ use std::ffi::c_int;
 
 use nczarr::model::{FILL_VALUE, VarId};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{ErrorKind, NcType, Result};
+use nczarr::{ErrorKind, NcType, Result, Values};
 
 use crate::boundary::pointer::{SourcePtr, TextPtr};
 use crate::memory_form;
 use crate::memory_type::MemoryType;
 use crate::open_file::Node;
+use crate::range;
 use crate::table;
 
 c_functions! {
@@ -53,14 +54,19 @@ fn put(
 ) -> Result<()> {
     let node = table::find(ncid)?;
     let owner = node.owner(varid)?;
-    let name = name.name()?;
+    let name = name.att_name()?;
     let stored = node.xtype(xtype)?;
     let memtype = memory.of(stored, &node);
-    let values = node.look(|model| memory_form::values_from(model, memtype, len, op))?;
+    let values = node.look_types(|types| memory_form::values_from(types, memtype, len, op))?;
     if let Some(var) = owner.filter(|_| name == FILL_VALUE) {
         check_fill_value(&node, var, stored, len)?;
     }
-    node.edit(|nc| nc.put_att(node.group, owner, name, stored, &values))
+    let (values, filled) = fitting(&node, values, stored)?;
+    node.edit(|nc| nc.put_att(node.group, owner, name, stored, &values))?;
+    if filled {
+        return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
+    }
+    Ok(())
 }
 
 /// Checks `_FillValue`: one value of the variable's type, before the variable is stored.
@@ -71,8 +77,20 @@ fn check_fill_value(node: &Node, var: VarId, ty: NcType, len: usize) -> Result<(
     if len != 1 {
         return Err(ErrorKind::Inval.context(format!("_FillValue: {len} values (expected 1)")));
     }
-    if node.is_late(var) {
+    if node.is_late_fill(var) {
         return Err(ErrorKind::LateFill.context("the fill value of a stored variable is final"));
     }
     Ok(())
+}
+
+/// Returns values for an attribute of a type. In a classic file those that do not fit become fill values.
+fn fitting(node: &Node, values: Values, ty: NcType) -> Result<(Values, bool)> {
+    let from = values.nc_type();
+    if from == ty || !node.is_cdf() || !from.is_numeric() || !ty.is_numeric() {
+        return Ok((values, false));
+    }
+    let bytes = values.to_native_bytes().unwrap_or_default();
+    let (bytes, filled) = range::convert_or_fill(from, ty, &bytes)?;
+    let fitting = Values::from_native_bytes(ty, &bytes);
+    Ok((fitting.ok_or_else(|| ErrorKind::Internal.context("values of a number type"))?, filled))
 }

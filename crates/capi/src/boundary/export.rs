@@ -57,7 +57,7 @@ macro_rules! c_functions {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
         $(#[$doc])*
         #[allow(clippy::too_many_arguments, non_snake_case, reason = "the signature and name of C")]
-        fn $name($($arg: $ty),*) -> ::nczarr::Result<()> $body
+        pub fn $name($($arg: $ty),*) -> ::nczarr::Result<()> $body
 
         export!(stringify!($name), ($($arg: $ty),*), $name($($arg),*));
     )*};

@@ -7,7 +7,7 @@ use std::ptr;
 
 use nczarr::{ErrorKind, NcString, Result};
 
-use super::pointer::TEXT_POINTER;
+use super::pointer::{SourcePtr, TEXT_POINTER, TargetPtr};
 
 /// Text in memory of `malloc`, until [`Texts::hand_out`] gives it to the caller.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Drop for Texts {
 }
 
 /// Copies text, with a zero byte at its end, to memory of `malloc`.
-fn copy_text(text: &[u8]) -> Result<*mut c_char> {
+pub fn copy_text(text: &[u8]) -> Result<*mut c_char> {
     let memory = allocate(text.len() + 1)?.cast::<u8>();
     // SAFETY: the memory has room for the text and the zero byte.
     unsafe {
@@ -51,7 +51,7 @@ fn copy_text(text: &[u8]) -> Result<*mut c_char> {
     Ok(memory.cast())
 }
 
-fn allocate(size: usize) -> Result<*mut c_void> {
+pub fn allocate(size: usize) -> Result<*mut c_void> {
     // SAFETY: `malloc` accepts every size; a size of 0 need not give memory.
     let memory = unsafe { libc::malloc(size.max(1)) };
     if memory.is_null() {
@@ -90,9 +90,65 @@ pub fn as_uninit(bytes: &mut [u8]) -> &mut [std::mem::MaybeUninit<u8>] {
 }
 
 /// Frees strings that the library handed out.
-pub fn free_strings(count: usize, strings: super::pointer::TargetPtr) -> Result<()> {
+pub fn free_strings(count: usize, strings: TargetPtr) -> Result<()> {
     strings.with_initialised(count.saturating_mul(TEXT_POINTER), |bytes| {
         free_texts(bytes);
         Ok(())
     })
+}
+
+/// Copies bytes to memory of `malloc` that the caller owns.
+pub fn hand_out(bytes: &[u8]) -> Result<*mut c_void> {
+    let memory = allocate(bytes.len())?;
+    // SAFETY: the memory has room for the bytes.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory.cast(), bytes.len()) }
+    Ok(memory)
+}
+
+/// Frees memory that the library handed out.
+pub fn free(memory: TargetPtr) {
+    // SAFETY: the caller passes memory that the library handed out, or null.
+    unsafe { libc::free(memory.address()) }
+}
+
+/// Frees the content of elements of a vlen type.
+pub fn free_vlens(count: usize, vlens: TargetPtr) -> Result<()> {
+    for index in 0..count {
+        let element = vlens.address().cast::<VlenElement>().wrapping_add(index);
+        if element.is_null() {
+            return Err(ErrorKind::Inval.context("the vlen is null"));
+        }
+        // SAFETY: the caller passes initialised elements whose content the library handed out.
+        unsafe {
+            libc::free((*element).elements);
+            element.write(VlenElement { len: 0, elements: ptr::null_mut() });
+        }
+    }
+    Ok(())
+}
+
+/// Sets the content of an element of a vlen type, without a copy.
+pub fn set_vlen(element: TargetPtr, len: usize, content: SourcePtr) -> Result<()> {
+    let element = element.address().cast::<VlenElement>();
+    if element.is_null() {
+        return Err(ErrorKind::Inval.context("the vlen is null"));
+    }
+    // SAFETY: the caller has room for an element.
+    unsafe { element.write(VlenElement { len, elements: content.address().cast_mut() }) }
+    Ok(())
+}
+
+/// Copies the content of an element of a vlen type, and returns its number of elements.
+pub fn copy_vlen(element: SourcePtr, item: usize, to: TargetPtr) -> Result<usize> {
+    let element = element.address().cast::<VlenElement>();
+    if element.is_null() {
+        return Err(ErrorKind::Inval.context("the vlen is null"));
+    }
+    // SAFETY: the caller passes an initialised element.
+    let VlenElement { len, elements } = unsafe { element.read() };
+    if len > 0 && !elements.is_null() && !to.is_null() {
+        // SAFETY: the element has `len` items, and the caller has room for them.
+        unsafe { ptr::copy_nonoverlapping(elements.cast::<u8>(), to.address().cast(), len * item) }
+    }
+    Ok(len)
 }

@@ -6,7 +6,10 @@
 
 #[macro_use]
 mod export;
+pub mod globals;
+pub mod lent_memory;
 pub mod memory;
 pub mod pointer;
+pub mod user_memory;
 
 pub use export::guard;

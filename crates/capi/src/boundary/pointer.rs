@@ -18,6 +18,11 @@ use nczarr::{DimVec, ErrorKind, NcString, Result};
 pub struct InPtr<T>(*const T);
 
 impl<T: Copy> InPtr<T> {
+    /// Runs a call with values as its argument.
+    pub fn lend<R>(values: &[T], call: impl FnOnce(Self) -> R) -> R {
+        call(Self(values.as_ptr()))
+    }
+
     /// Whether the caller passed no values.
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -57,6 +62,15 @@ impl InPtr<isize> {
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct OutPtr<T>(*mut T);
+
+impl<T: Copy + Default> OutPtr<T> {
+    /// Runs a call with a place for its result, and returns the result.
+    pub fn result_of(call: impl FnOnce(Self) -> Result<()>) -> Result<T> {
+        let mut result = T::default();
+        call(Self(&mut result))?;
+        Ok(result)
+    }
+}
 
 impl<T: Copy> OutPtr<T> {
     /// Whether the result is not wanted.
@@ -102,9 +116,17 @@ impl TextPtr {
         (!self.is_null()).then(|| unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 
+    /// Returns the name of an attribute to store: as [`TextPtr::name`], but `NC_EBADNAME` for a null pointer.
+    pub fn att_name(&self) -> Result<&str> {
+        if self.is_null() {
+            return Err(ErrorKind::BadName.context("the name is null"));
+        }
+        self.name()
+    }
+
     /// Returns a name: `NC_EINVAL` for a null pointer, `NC_EBADNAME` if it is not UTF-8.
     pub fn name(&self) -> Result<&str> {
-        let bytes = self.bytes().ok_or_else(|| ErrorKind::Inval.context("a name is null"))?;
+        let bytes = self.bytes().ok_or_else(|| ErrorKind::Inval.context("the name is null"))?;
         str::from_utf8(bytes).map_err(|error| {
             ErrorKind::BadName
                 .context(format!("name {:?} is not UTF-8", String::from_utf8_lossy(bytes)))
@@ -151,6 +173,11 @@ impl NamePtr {
 pub struct SourcePtr(*const c_void);
 
 impl SourcePtr {
+    /// Returns the address.
+    pub(super) fn address(&self) -> *const c_void {
+        self.0
+    }
+
     /// Whether the caller passed no elements.
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -173,6 +200,11 @@ impl SourcePtr {
 pub struct TargetPtr(*mut c_void);
 
 impl TargetPtr {
+    /// Returns the address.
+    pub fn address(&self) -> *mut c_void {
+        self.0
+    }
+
     /// Whether the caller wants no elements.
     pub fn is_null(&self) -> bool {
         self.0.is_null()

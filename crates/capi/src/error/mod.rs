@@ -62,6 +62,14 @@ fn text(code: c_int) -> *const c_char {
     if code > 0 { memory::system_text(code) } else { text.as_ptr() }
 }
 
+/// Returns the text of a code.
+pub fn text_of(code: c_int) -> String {
+    if code > 0 {
+        return io::Error::from_raw_os_error(code).to_string();
+    }
+    texts::of_code(code).to_string_lossy().into_owned()
+}
+
 fn last_message() -> *const c_char {
     let message =
         LAST.try_with(|last| last.borrow().as_ref().map_or(ptr::null(), |message| message.as_ptr()));

@@ -52,7 +52,8 @@ fn create(path: &TextPtr, cmode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
         registry.create(&place, clobber, classic_model, &options)
     };
     let dataset = created.map_err(|error| existing(error).in_path(&place))?;
-    ncidp.set(table::insert(OpenFile::new(dataset, bytes.to_vec()))?);
+    let mode = cmode | flags::of_format(dataset.info().format);
+    ncidp.set(table::insert(OpenFile::new(dataset, bytes.to_vec(), mode)?)?);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use nczarr::dispatch::Format;
 use nczarr::{ErrorKind, Kind, Result};
 
 pub const WRITE: c_int = 0x1;
@@ -11,9 +12,9 @@ const MMAP: c_int = 0x10;
 const DATA_64BIT: c_int = 0x20;
 pub const CLASSIC_MODEL: c_int = 0x100;
 const OFFSET_64BIT: c_int = 0x200;
-const NETCDF4: c_int = 0x1000;
+pub const NETCDF4: c_int = 0x1000;
 pub const PERSIST: c_int = 0x4000;
-const INMEMORY: c_int = 0x8000;
+pub const INMEMORY: c_int = 0x8000;
 
 /// Checks flags that exclude one another.
 pub fn check(flags: c_int) -> Result<()> {
@@ -24,6 +25,17 @@ pub fn check(flags: c_int) -> Result<()> {
         return Err(ErrorKind::Inval.context("NC_INMEMORY needs nc_open_mem or nc_create_mem"));
     }
     Ok(())
+}
+
+/// Returns the flags of a format.
+pub fn of_format(format: Format) -> c_int {
+    match format {
+        Format::Classic => 0,
+        Format::Offset64 => OFFSET_64BIT,
+        Format::Cdf5 => DATA_64BIT,
+        Format::NetCdf4 => NETCDF4,
+        Format::NetCdf4Classic => NETCDF4 | CLASSIC_MODEL,
+    }
 }
 
 /// Returns the format that the flags name, or the default one.

@@ -76,9 +76,9 @@ c_functions! {
 
     /// Returns the implementation, and the mode flags.
     fn nc_inq_format_extended(ncid: c_int, formatp: OutPtr<c_int>, modep: OutPtr<c_int>) {
-        let (formatx, mode) = table::find(ncid)?.nc().inq_format_extended()?;
-        formatp.set(formatx.code());
-        modep.set(mode as c_int);
+        let node = table::find(ncid)?;
+        formatp.set(node.formatx.code());
+        modep.set(node.mode);
         Ok(())
     }
 

@@ -1,12 +1,14 @@
 //! Functions for whole datasets.
 
-mod create;
+pub mod create;
 mod flags;
-mod inquire;
-mod lifecycle;
-mod mode;
-mod open;
+pub mod inquire;
+pub mod lifecycle;
+mod memory;
+pub mod mode;
+pub mod open;
 mod path;
+mod process;
 mod settings;
 
 pub use settings::cache as cache_settings;

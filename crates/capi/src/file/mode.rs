@@ -1,6 +1,7 @@
 //! Define mode, `nc_sync` and the fill mode.
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, FillMode};
@@ -16,18 +17,22 @@ c_functions! {
     fn nc_redef(ncid: c_int) {
         let node = table::find(ncid)?;
         node.forget_accesses();
+        // Define mode did not end, so that the type can be completed.
+        if node.has_unfinished_type.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         node.nc().redef()
     }
 
     /// Ends define mode.
     fn nc_enddef(ncid: c_int) {
-        table::find(ncid)?.end_define_mode([0; 4])
+        table::find(ncid)?.end_define_mode_on_request([0; 4])
     }
 
     /// Ends define mode, with free space and alignments in the header of a classic file.
     fn nc__enddef(ncid: c_int, h_minfree: usize, v_align: usize, v_minfree: usize, r_align: usize) {
         let padding = [h_minfree, v_align, v_minfree, r_align].map(|bytes| bytes as u64);
-        table::find(ncid)?.end_define_mode(padding)
+        table::find(ncid)?.end_define_mode_on_request(padding)
     }
 
     /// Writes all changes.

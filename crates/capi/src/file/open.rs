@@ -34,7 +34,9 @@ fn open(path: &TextPtr, mode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
         registry.open(&place, writable, &options)
     };
     let dataset = opened.map_err(|error| recognised(error).in_path(&place))?;
-    ncidp.set(table::insert(OpenFile::new(dataset, bytes.to_vec()))?);
+    // An opened file shows the flag of its format, but not that of the classic model.
+    let mode = (mode & !flags::NETCDF4) | (flags::of_format(dataset.info().format) & !flags::CLASSIC_MODEL);
+    ncidp.set(table::insert(OpenFile::new(dataset, bytes.to_vec(), mode)?)?);
     Ok(())
 }
 

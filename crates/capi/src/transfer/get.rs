@@ -9,12 +9,15 @@ use nczarr::nc_table::VarAccess;
 use nczarr::{ErrorKind, MemMut, NcString, NcType, OutBuf, Result, Slab};
 
 use super::region::{Region, Selection, byte_count};
-use super::{mapped, range, zeroed};
-use crate::boundary::memory::{self, Texts};
+use super::{mapped, zeroed};
+use crate::boundary::memory;
 use crate::boundary::pointer::TargetPtr;
 use crate::memory_form;
 use crate::memory_type::MemoryType;
+use crate::open_file::Node;
+use crate::range;
 use crate::table;
+use crate::type_space::TypeSpace;
 
 /// Reads a region of a variable to the memory of the caller.
 pub fn get(
@@ -35,36 +38,50 @@ pub fn get(
     }
     let selection = region.select(&access.shape())?;
     access.select(&selection.slab())?;
-    let size = node.look(|model| memory_form::element_size(model, memtype))?;
+    let size = node.look_types(|types| types.size(memtype))?;
     let len = byte_count(&selection, size)?;
     match &selection.imap {
-        None => to.with(len, |out| read(&access, &selection.slab(), memtype, out)),
+        None => to.with(len, |out| read(&node, &access, &selection.slab(), memtype, out)),
         Some(imap) => {
             let mut dense = zeroed(len)?;
-            let outcome = read(&access, &selection.slab(), memtype, memory::as_uninit(&mut dense));
+            let outcome = read(&node, &access, &selection.slab(), memtype, memory::as_uninit(&mut dense));
             after_range(outcome, || scatter(&selection, imap, size, to, &dense))
         }
     }
 }
 
-/// Reads to dense memory. Values that do not fit become the fill value, as netCDF-C 4.10 does it.
-fn read(access: &VarAccess, slab: &Slab<'_>, ty: NcType, out: &mut [MaybeUninit<u8>]) -> Result<()> {
-    if ty != NcType::String {
+/// Reads to dense memory.
+fn read(
+    node: &Node,
+    access: &VarAccess,
+    slab: &Slab<'_>,
+    ty: NcType,
+    out: &mut [MaybeUninit<u8>],
+) -> Result<()> {
+    let model = node.nc().model().snapshot();
+    let types = TypeSpace::new(&model, &node.layouts);
+    if types.is_plain(ty)? {
         let outcome = access.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::new(out) });
         return match outcome {
-            Err(error) if error.kind() == ErrorKind::Range => {
+            Err(error) if error.kind() == ErrorKind::Range && node.is_cdf() => {
                 let stored = access.xtype();
                 let mut bytes = zeroed(byte_len(slab.len(), stored.size().unwrap_or(1))?)?;
                 access.get(slab, MemMut::Fixed { ty: stored, out: &mut OutBuf::from_slice(&mut bytes) })?;
-                out.write_copy_of_slice(&range::convert_or_fill(stored, ty, &bytes)?);
+                out.write_copy_of_slice(&range::convert_or_fill(stored, ty, &bytes)?.0);
                 Err(error)
             }
             outcome => outcome,
         };
     }
+    if types.is_fixed(ty)? {
+        let mut stored = zeroed(byte_len(slab.len(), model.type_size(ty)?.unwrap_or(1))?)?;
+        access.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut stored) })?;
+        out.write_copy_of_slice(&memory_form::bytes_of_stored(types, ty, &stored)?);
+        return Ok(());
+    }
     let mut strings = vec![NcString::new(); usize::try_from(slab.len()).unwrap_or(usize::MAX)];
     access.get(slab, MemMut::Strings(&mut strings))?;
-    out.write_copy_of_slice(&Texts::copy(&strings)?.hand_out());
+    out.write_copy_of_slice(&memory_form::bytes_of_packed(types, ty, &strings)?);
     Ok(())
 }
 

@@ -4,11 +4,10 @@
 //! data straight between the memory of the caller and the engine. Mapped access goes through dense memory.
 
 mod families;
-mod get;
+pub mod get;
 mod mapped;
-mod put;
-mod range;
-mod region;
+pub mod put;
+pub mod region;
 
 use nczarr::{ErrorKind, Result};
 

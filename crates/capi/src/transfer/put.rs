@@ -8,11 +8,14 @@ use nczarr::nc_table::VarAccess;
 use nczarr::{ErrorKind, MemRef, NcType, Result, Slab};
 
 use super::region::{Region, Selection, byte_count};
-use super::{mapped, range, zeroed};
-use crate::boundary::pointer::{SourcePtr, strings_from_pointers};
+use super::{mapped, zeroed};
+use crate::boundary::pointer::SourcePtr;
 use crate::memory_form;
 use crate::memory_type::MemoryType;
+use crate::open_file::Node;
+use crate::range;
 use crate::table;
+use crate::type_space::TypeSpace;
 
 /// Writes a region of a variable from the memory of the caller.
 pub fn put(ncid: c_int, varid: c_int, region: &Region, memory: MemoryType, from: &SourcePtr) -> Result<()> {
@@ -29,25 +32,32 @@ pub fn put(ncid: c_int, varid: c_int, region: &Region, memory: MemoryType, from:
         mapped::check_type(access.xtype())?;
     }
     let selection = region.select(&access.shape())?;
-    let size = node.look(|model| memory_form::element_size(model, memtype))?;
+    let size = node.look_types(|types| types.size(memtype))?;
     let len = byte_count(&selection, size)?;
     // A null pointer for no elements is fine, but the region is checked all the same.
     let bytes = match &selection.imap {
         None => Cow::Borrowed(from.bytes(len)?),
         Some(imap) => Cow::Owned(gather(&selection, imap, size, len, from)?),
     };
-    write(&access, &selection.slab(), memtype, &bytes)
+    node.note_write(var);
+    write(&node, &access, &selection.slab(), memtype, &bytes)
 }
 
-/// Writes from dense memory. Values that do not fit are stored as the fill value, as netCDF-C 4.10 does it.
-fn write(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
-    if ty == NcType::String {
-        return access.put(slab, MemRef::Strings(&strings_from_pointers(bytes)));
+/// Writes from dense memory.
+fn write(node: &Node, access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+    let model = node.nc().model().snapshot();
+    let types = TypeSpace::new(&model, &node.layouts);
+    if !types.is_fixed(ty)? {
+        return access.put(slab, MemRef::Strings(&memory_form::packed_from(types, ty, bytes)?));
+    }
+    if !types.is_plain(ty)? {
+        let stored = memory_form::stored_from(types, ty, bytes)?;
+        return access.put(slab, MemRef::Fixed { ty, bytes: &stored });
     }
     let outcome = access.put(slab, MemRef::Fixed { ty, bytes });
     match outcome {
-        Err(error) if error.kind() == ErrorKind::Range => {
-            let filled = range::convert_or_fill(ty, access.xtype(), bytes)?;
+        Err(error) if error.kind() == ErrorKind::Range && node.is_cdf() => {
+            let (filled, _) = range::convert_or_fill(ty, access.xtype(), bytes)?;
             access.put(slab, MemRef::Fixed { ty: access.xtype(), bytes: &filled })?;
             Err(error)
         }

@@ -22,15 +22,15 @@ c_functions! {
             return Err(ErrorKind::Global.context("a group has no fill value"));
         }
         let var = node.var(varid)?;
-        if node.is_late(var) {
+        if node.is_late_fill(var) {
             return Err(ErrorKind::LateFill.context("the fill value of a stored variable is final"));
         }
         if no_fill != 0 && node.look(|model| Ok(model.var(var)?.xtype == NcType::String))? {
             return Err(ErrorKind::Inval.context("strings are always filled"));
         }
         let value = match no_fill {
-            0 if !fill_value.is_null() => node.look(|model| {
-                memory_form::values_from(model, model.var(var)?.xtype, 1, &fill_value).map(Some)
+            0 if !fill_value.is_null() => node.look_types(|types| {
+                memory_form::values_from(types, types.model.var(var)?.xtype, 1, &fill_value).map(Some)
             })?,
             _ => None,
         };
@@ -55,7 +55,7 @@ c_functions! {
             return Ok(());
         }
         let value = value.ok_or_else(|| ErrorKind::BadType.context("the type has no fill value"))?;
-        fill_valuep.put(&memory_form::bytes_of(&value)?);
+        fill_valuep.put(&node.look_types(|types| memory_form::bytes_of(types, &value))?);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use crate::boundary::pointer::{InPtr, OutPtr};
 use crate::open_file::Node;
 use crate::table;
 
+const DEFLATE: u32 = 1;
 const SZIP: u32 = 4;
 const BLOSC: u32 = 32001;
 const BZIP2: u32 = 307;
@@ -19,6 +20,9 @@ c_functions! {
     /// Adds shuffle, deflate or both.
     fn nc_def_var_deflate(ncid: c_int, varid: c_int, shuffle: c_int, deflate: c_int, deflate_level: c_int) {
         let (node, var) = definable(ncid, varid)?;
+        if deflate != 0 {
+            check_absent(&node, var, SZIP)?;
+        }
         let level = match u32::try_from(deflate_level) {
             Ok(level) => level,
             Err(_) if deflate == 0 => 0,
@@ -56,6 +60,7 @@ c_functions! {
     /// Adds szip.
     fn nc_def_var_szip(ncid: c_int, varid: c_int, options_mask: c_int, pixels_per_block: c_int) {
         let (node, var) = definable(ncid, varid)?;
+        check_absent(&node, var, DEFLATE)?;
         node.nc().def_var_filter(var, SZIP, &unsigned(&[options_mask, pixels_per_block])?)
     }
 
@@ -73,6 +78,9 @@ c_functions! {
     /// Adds a filter by its HDF5 id.
     fn nc_def_var_filter(ncid: c_int, varid: c_int, id: c_uint, nparams: usize, params: InPtr<c_uint>) {
         let (node, var) = definable(ncid, varid)?;
+        if let Some(other) = [(SZIP, DEFLATE), (DEFLATE, SZIP)].iter().find(|pair| pair.0 == id) {
+            check_absent(&node, var, other.1)?;
+        }
         node.nc().def_var_filter(var, id, params.values(nparams, "params")?)
     }
 
@@ -180,6 +188,14 @@ fn definable(ncid: c_int, varid: c_int) -> Result<(Node, VarId)> {
     let node = table::find(ncid)?;
     let var = node.var_of_layout(varid)?;
     Ok((node, var))
+}
+
+/// Checks that a variable lacks a filter that excludes another: deflate and szip.
+fn check_absent(node: &Node, var: VarId, id: u32) -> Result<()> {
+    match params_of(node, var, id)? {
+        Some(_) => Err(ErrorKind::Inval.context("deflate and szip exclude one another")),
+        None => Ok(()),
+    }
 }
 
 fn unsigned(params: &[c_int]) -> Result<Vec<u32>> {

@@ -1,8 +1,8 @@
 //! Variables: definition, inquiries, and the stored form.
 
 mod chunk_cache;
-mod define;
+pub mod define;
 mod fill;
 mod filters;
-mod inquire;
+pub mod inquire;
 mod storage;

@@ -6,7 +6,7 @@ use nczarr::model::VarId;
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{Chunking, DimVec, Endian, ErrorKind, Quantize, Result};
 
-use crate::boundary::pointer::{InPtr, OutPtr, TEXT_POINTER};
+use crate::boundary::pointer::{InPtr, OutPtr};
 use crate::open_file::{NC_GLOBAL, Node};
 use crate::table;
 
@@ -66,6 +66,9 @@ c_functions! {
             2 => Endian::Big,
             other => return Err(ErrorKind::Inval.context(format!("byte order {other}"))),
         };
+        if !node.look(|model| Ok(model.var(var)?.xtype.is_atomic()))? {
+            return Err(ErrorKind::Inval.context("a user-defined type has no byte order"));
+        }
         node.nc().def_var_endian(var, order)
     }
 
@@ -125,10 +128,31 @@ fn def_chunking(node: &Node, var: VarId, storage: c_int, sizes: Option<DimVec<u6
         (COMPACT, _) => Chunking::Compact,
         (other, _) => return Err(ErrorKind::Inval.context(format!("storage {other}"))),
     };
+    if chunking == Chunking::Compact {
+        check_compact(node, var)?;
+    }
     if chunking == Chunking::Contiguous && node.look(|model| Ok(!model.var(var)?.filters.is_empty()))? {
         return Err(ErrorKind::Inval.context("filters need chunks"));
     }
     node.nc().def_var_chunking(var, &chunking)
+}
+
+/// The largest compact variable in bytes.
+const LARGEST_COMPACT: u64 = 64 << 10;
+
+/// Checks that a variable is small enough to be stored in its header.
+fn check_compact(node: &Node, var: VarId) -> Result<()> {
+    node.look_types(|types| {
+        let model = types.model;
+        let size = types.size(model.var(var)?.xtype)? as u64;
+        let bytes = model.shape(var)?.iter().fold(size, |bytes, &len| bytes.saturating_mul(len));
+        if bytes > LARGEST_COMPACT {
+            return Err(ErrorKind::VarSize.context(format!(
+                "compact storage: too many bytes (expected at most {LARGEST_COMPACT}, found {bytes})"
+            )));
+        }
+        Ok(())
+    })
 }
 
 /// The size of a default chunk in bytes.
@@ -137,13 +161,14 @@ const CHUNK_BYTES: f64 = 16_777_216.0;
 /// Returns chunks of the default size for a variable of fixed dimensions: its shape, divided evenly. With an
 /// unlimited dimension the format chooses.
 fn default_chunks(node: &Node, var: VarId) -> Result<Chunking> {
-    node.look(|model| {
+    node.look_types(|types| {
+        let model = types.model;
         let ty = model.var(var)?.xtype;
         let dims = model.var(var)?.dims.iter().map(|&dim| model.dim(dim)).collect::<Result<Vec<_>>>()?;
         if dims.is_empty() || dims.iter().any(|dim| dim.unlimited) {
             return Ok(Chunking::Default);
         }
-        let element = model.type_size(ty)?.unwrap_or(TEXT_POINTER) as f64;
+        let element = types.size(ty)? as f64;
         let bytes = dims.iter().fold(element, |bytes, dim| bytes * dim.len() as f64);
         let share = (CHUNK_BYTES / bytes).powf(1.0 / dims.len() as f64).min(1.0);
         Ok(Chunking::Chunked(dims.iter().map(|dim| even_part(dim.len(), share)).collect()))

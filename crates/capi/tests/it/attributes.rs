@@ -14,7 +14,7 @@ fn values_convert_and_report_their_range() {
         ok(nc_get_att_int(id, NC_GLOBAL, name, ints.as_mut_ptr()));
         assert_eq!(ints, [1, 300, -5]);
         assert_eq!(nc_get_att_schar(id, NC_GLOBAL, name, bytes.as_mut_ptr()), -60);
-        assert_eq!([bytes[0], bytes[2]], [1, -5]);
+        assert_eq!(bytes, [1, if cmode == 0 { -127 } else { 44 }, -5]);
         assert_eq!(nc_get_att_text(id, NC_GLOBAL, name, nowhere()), -56);
         assert_eq!(nc_put_att_int(id, NC_GLOBAL, name, CHAR, 1, [1].as_ptr()), -56);
         assert_eq!(nc_get_att_int(id, NC_GLOBAL, c"b".as_ptr(), ints.as_mut_ptr()), -43);

@@ -1,8 +1,9 @@
 //! The declarations of C, and short forms for tests.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::AtomicI32;
 
 // The crate has no items for Rust; this links its functions.
 use netcdf as _;
@@ -115,6 +116,108 @@ unsafe extern "C" {
     pub safe fn nc_inq_attid(ncid: c_int, var: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_free_string(len: usize, text: *mut *mut c_char) -> c_int;
 
+    pub safe fn nc_def_compound(ncid: c_int, size: usize, name: Text, id: &mut c_int) -> c_int;
+    pub safe fn nc_insert_compound(ncid: c_int, ty: c_int, name: Text, offset: usize, field: c_int) -> c_int;
+    pub safe fn nc_insert_array_compound(
+        ncid: c_int,
+        ty: c_int,
+        name: Text,
+        offset: usize,
+        field: c_int,
+        rank: c_int,
+        sizes: *const c_int,
+    ) -> c_int;
+    pub safe fn nc_def_vlen(ncid: c_int, name: Text, base: c_int, id: &mut c_int) -> c_int;
+    pub safe fn nc_def_enum(ncid: c_int, base: c_int, name: Text, id: &mut c_int) -> c_int;
+    pub safe fn nc_insert_enum(ncid: c_int, ty: c_int, name: Text, value: *const c_void) -> c_int;
+    pub safe fn nc_inq_enum_member(
+        ncid: c_int,
+        ty: c_int,
+        index: c_int,
+        name: *mut c_char,
+        value: *mut c_void,
+    ) -> c_int;
+    pub safe fn nc_inq_user_type(
+        ncid: c_int,
+        ty: c_int,
+        name: *mut c_char,
+        size: &mut usize,
+        base: &mut c_int,
+        parts: &mut usize,
+        class: &mut c_int,
+    ) -> c_int;
+    pub safe fn nc_inq_vartype(ncid: c_int, var: c_int, ty: &mut c_int) -> c_int;
+    pub safe fn nc_reclaim_data(ncid: c_int, ty: c_int, memory: *mut c_void, count: usize) -> c_int;
+    pub safe fn nc_copy_data(
+        ncid: c_int,
+        ty: c_int,
+        memory: *const c_void,
+        count: usize,
+        copy: *mut c_void,
+    ) -> c_int;
+    pub safe fn nc_free_vlen(element: *mut c_void) -> c_int;
+    pub safe fn nc_put_var(ncid: c_int, var: c_int, values: *const c_void) -> c_int;
+    pub safe fn nc_get_var(ncid: c_int, var: c_int, values: *mut c_void) -> c_int;
+    pub safe fn nc_put_att(
+        ncid: c_int,
+        var: c_int,
+        name: Text,
+        ty: c_int,
+        len: usize,
+        values: *const c_void,
+    ) -> c_int;
+    pub safe fn nc_get_att(ncid: c_int, var: c_int, name: Text, values: *mut c_void) -> c_int;
+
+    pub safe static ncerr: AtomicI32;
+    pub safe static ncopts: AtomicI32;
+    pub safe fn nccreate(path: Text, cmode: c_int) -> c_int;
+    pub safe fn ncopen(path: Text, mode: c_int) -> c_int;
+    pub safe fn ncclose(ncid: c_int) -> c_int;
+    pub safe fn ncendef(ncid: c_int) -> c_int;
+    pub safe fn ncdimdef(ncid: c_int, name: Text, len: c_long) -> c_int;
+    pub safe fn ncdimid(ncid: c_int, name: Text) -> c_int;
+    pub safe fn ncvardef(ncid: c_int, name: Text, ty: c_int, rank: c_int, dims: *const c_int) -> c_int;
+    pub safe fn ncattput(
+        ncid: c_int,
+        var: c_int,
+        name: Text,
+        ty: c_int,
+        len: c_int,
+        value: *const c_void,
+    ) -> c_int;
+    pub safe fn ncattinq(ncid: c_int, var: c_int, name: Text, ty: &mut c_int, len: &mut c_int) -> c_int;
+    pub safe fn ncvarput(
+        ncid: c_int,
+        var: c_int,
+        start: *const c_long,
+        count: *const c_long,
+        values: *const c_void,
+    ) -> c_int;
+    pub safe fn ncvargetg(
+        ncid: c_int,
+        var: c_int,
+        start: *const c_long,
+        count: *const c_long,
+        stride: *const c_long,
+        imap: *const c_long,
+        values: *mut c_void,
+    ) -> c_int;
+    pub safe fn ncrecinq(ncid: c_int, count: &mut c_int, vars: *mut c_int, sizes: *mut c_long) -> c_int;
+    pub safe fn ncrecput(ncid: c_int, record: c_long, values: *const *const c_void) -> c_int;
+    pub safe fn ncrecget(ncid: c_int, record: c_long, values: *const *mut c_void) -> c_int;
+    pub safe fn nctypelen(ty: c_int) -> c_int;
+
+    pub safe fn nc_open_mem(
+        path: Text,
+        mode: c_int,
+        size: usize,
+        memory: *const c_void,
+        ncid: &mut c_int,
+    ) -> c_int;
+    pub safe fn nc_open_memio(path: Text, mode: c_int, info: &MemIo, ncid: &mut c_int) -> c_int;
+    pub safe fn nc_create_mem(path: Text, mode: c_int, size: usize, ncid: &mut c_int) -> c_int;
+    pub safe fn nc_close_memio(ncid: c_int, info: &mut MemIo) -> c_int;
+
     pub safe fn nc_put_var_int(ncid: c_int, var: c_int, values: *const c_int) -> c_int;
     pub safe fn nc_get_var_int(ncid: c_int, var: c_int, values: *mut c_int) -> c_int;
     pub safe fn nc_get_var_schar(ncid: c_int, var: c_int, values: *mut i8) -> c_int;
@@ -164,6 +267,14 @@ unsafe extern "C" {
         imap: Steps,
         values: *const c_int,
     ) -> c_int;
+}
+
+/// Memory of a dataset.
+#[repr(C)]
+pub struct MemIo {
+    pub size: usize,
+    pub memory: *mut c_void,
+    pub flags: c_int,
 }
 
 /// A dataset in a folder that is deleted afterwards. It need not be closed.

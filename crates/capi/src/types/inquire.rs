@@ -1,12 +1,13 @@
-//! Types.
+//! Inquiries about types.
 
 use std::ffi::c_int;
-use std::mem;
 
+use nczarr::model::TypeClass;
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType};
 
-use crate::boundary::memory::{self, VlenElement};
+use super::{class_code, user_type_id};
+use crate::boundary::memory;
 use crate::boundary::pointer::{NamePtr, OutPtr, TEXT_POINTER, TargetPtr, TextPtr};
 use crate::open_file::FIRST_USER_TYPE;
 use crate::table;
@@ -28,16 +29,46 @@ c_functions! {
             return Err(ErrorKind::BadType.context(format!("no type {xtype}")));
         }
         let node = table::find(ncid)?;
-        let (found, bytes) = node.nc().inq_type(node.xtype(xtype)?)?;
+        let ty = node.xtype(xtype)?;
+        let (found, _) = node.nc().inq_type(ty)?;
         name.set(found);
-        size.set(bytes.unwrap_or(mem::size_of::<VlenElement>()));
+        size.set(node.look_types(|types| types.size(ty))?);
         Ok(())
+    }
+
+    /// Returns all properties of a user-defined type.
+    fn nc_inq_user_type(
+        ncid: c_int, xtype: c_int, name: NamePtr, size: OutPtr<usize>, base_nc_typep: OutPtr<c_int>,
+        nfieldsp: OutPtr<usize>, classp: OutPtr<c_int>,
+    ) {
+        let node = table::find(ncid)?;
+        node.check_not_cdf()?;
+        let id = user_type_id(&node, xtype)?;
+        node.look_types(|types| {
+            let ty = types.model.user_type(id)?;
+            let (base, parts) = match &ty.class {
+                TypeClass::Compound { fields, .. } => (0, fields.len()),
+                TypeClass::Enum { base, members } => (base.code(), members.len()),
+                TypeClass::Opaque { .. } => (0, 0),
+                TypeClass::Vlen { base } => (base.code(), 0),
+            };
+            name.set(&ty.name);
+            size.set(types.size(NcType::User(id))?);
+            base_nc_typep.set(base);
+            nfieldsp.set(parts);
+            classp.set(class_code(&ty.class));
+            Ok(())
+        })
     }
 
     /// Finds a type by name or path.
     fn nc_inq_typeid(ncid: c_int, name: TextPtr, typeidp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        typeidp.set(node.nc().inq_typeid(node.group, name.name()?)?.code());
+        let name = name.name()?;
+        if name.contains('/') && !name.starts_with('/') {
+            return Err(ErrorKind::Inval.context(format!("type {name:?}: a path begins with a slash")));
+        }
+        typeidp.set(node.nc().inq_typeid(node.group, name)?.code());
         Ok(())
     }
 
@@ -57,6 +88,9 @@ c_functions! {
             return Err(ErrorKind::Inval.context("no type has this id"));
         }
         let (ty, other_ty) = (one.xtype(type1)?, other.xtype(type2)?);
+        if !one.is_stored_type(ty) || !other.is_stored_type(other_ty) {
+            return Err(ErrorKind::HdfErr.context("a type is not in storage yet; call nc_enddef"));
+        }
         equal.set(one.nc().inq_type_equal(ty, other.nc(), other_ty)?.into());
         Ok(())
     }

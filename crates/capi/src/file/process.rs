@@ -1,0 +1,43 @@
+//! Functions for the whole process, which have nothing to do here.
+
+use std::ffi::c_int;
+
+use nczarr::ErrorKind;
+
+use crate::boundary::pointer::OutPtr;
+use crate::table;
+
+c_functions! {
+    /// The library needs no preparation.
+    fn nc_initialize() {
+        Ok(())
+    }
+
+    /// Open datasets stay usable, and new ones can be opened afterwards.
+    fn nc_finalize() {
+        Ok(())
+    }
+
+    /// Returns the processing element of a classic file: always 0.
+    fn nc_inq_base_pe(ncid: c_int, pe: OutPtr<c_int>) {
+        check_classic(ncid)?;
+        pe.set(0);
+        Ok(())
+    }
+
+    /// Accepts the only processing element.
+    fn nc_set_base_pe(ncid: c_int, pe: c_int) {
+        check_classic(ncid)?;
+        if pe != 0 {
+            return Err(ErrorKind::Inval.context(format!("processing element {pe}")));
+        }
+        Ok(())
+    }
+}
+
+fn check_classic(ncid: c_int) -> nczarr::Result<()> {
+    if table::find(ncid)?.is_cdf() {
+        return Ok(());
+    }
+    Err(ErrorKind::NotNc3.context("only classic files have processing elements"))
+}

@@ -1,0 +1,42 @@
+//! Types: inquiries, definitions of user-defined ones, and the memory of their elements.
+
+mod compound;
+mod enumeration;
+mod inquire;
+mod memory;
+mod opaque;
+mod vlen;
+
+use std::ffi::c_int;
+
+use nczarr::model::{TypeClass, TypeId, UserType};
+use nczarr::{ErrorKind, NcType, Result};
+
+use crate::open_file::Node;
+
+/// Finds a user-defined type: `NC_EBADTYPE` if there is none.
+fn user_type_id(node: &Node, xtype: c_int) -> Result<TypeId> {
+    match node.xtype(xtype)? {
+        NcType::User(id) => Ok(id),
+        ty => Err(ErrorKind::BadType.context(format!("{} is no user-defined type", ty.name()))),
+    }
+}
+
+/// Looks at a user-defined type of one class: `NC_EBADTYPE` for any other.
+fn look<T>(node: &Node, xtype: c_int, look: impl FnOnce(&UserType) -> Option<T>) -> Result<T> {
+    let id = user_type_id(node, xtype)?;
+    node.look(|model| {
+        let ty = model.user_type(id)?;
+        look(ty).ok_or_else(|| ErrorKind::BadType.context(format!("type {:?} has another class", ty.name)))
+    })
+}
+
+/// Returns the number of a class in C.
+fn class_code(class: &TypeClass) -> c_int {
+    match class {
+        TypeClass::Vlen { .. } => 13,
+        TypeClass::Opaque { .. } => 14,
+        TypeClass::Enum { .. } => 15,
+        TypeClass::Compound { .. } => 16,
+    }
+}
