@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use nczarr::dispatch::Dataset;
 use nczarr::nc_table::{DimInquiry, NcDispatch as _};
 use nczarr::{ErrorKind, Result};
 
@@ -53,7 +54,9 @@ c_functions! {
     fn nc_rename_dim(ncid: c_int, dimid: c_int, name: TextPtr) {
         let node = table::find(ncid)?;
         let (dim, name) = (node.dim(dimid)?, name.name()?);
-        node.edit(|nc| nc.rename_dim(dim, name))
+        // A netCDF-4 file has space for every name.
+        let rename = |nc: &dyn Dataset| nc.rename_dim(dim, name);
+        if node.is_cdf() { node.edit(rename) } else { node.edit_in_place(rename) }
     }
 }
 

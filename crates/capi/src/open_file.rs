@@ -18,6 +18,8 @@ use crate::type_space::{StructLayouts, TypeSpace, struct_layouts};
 /// The id of a group's attributes, in place of a variable.
 pub const NC_GLOBAL: c_int = -1;
 
+const NC_WRITE: c_int = 0x1;
+
 /// The id of the first user-defined type of a dataset.
 pub const FIRST_USER_TYPE: c_int = 32;
 
@@ -43,6 +45,8 @@ pub struct OpenFile {
     pub memory: Option<MemoryFile>,
     /// The layouts in C of the types that were read from the file.
     pub layouts: StructLayouts,
+    /// All ids of one dataset have a clone. The last one that is closed closes the dataset.
+    ids: Arc<()>,
     /// A call panicked, so its state is unknown. It can only be closed.
     broken: AtomicBool,
     /// The number of variables that exist in storage. Their layout is final.
@@ -78,6 +82,7 @@ impl OpenFile {
             mode,
             memory: None,
             layouts,
+            ids: Arc::new(()),
             broken: AtomicBool::new(false),
             stored_vars: AtomicUsize::new(vars),
             final_fills: AtomicUsize::new(vars),
@@ -87,6 +92,23 @@ impl OpenFile {
             caches: Mutex::default(),
             accesses: Mutex::default(),
         })
+    }
+
+    /// Makes another id of the dataset that cannot write, for a program that opens a file again to read it.
+    pub fn reader(&self) -> Result<Self> {
+        let reader = Self::new(Arc::clone(&self.dataset), self.path.clone(), self.mode & !NC_WRITE)?;
+        Ok(Self { writable: false, ids: Arc::clone(&self.ids), ..reader })
+    }
+
+    /// Closes the dataset, or writes all changes if another id of it is open.
+    pub fn close(&self) -> Result<()> {
+        self.forget_accesses();
+        self.check_types()?;
+        match Arc::strong_count(&self.ids) {
+            1 => self.dataset.close(),
+            _ if self.writable => self.dataset.sync(),
+            _ => Ok(()),
+        }
     }
 
     /// Notes that the dataset is in memory.
@@ -178,6 +200,22 @@ impl OpenFile {
         match ty {
             NcType::User(id) => id.index() < self.stored_types.load(Ordering::Acquire),
             _ => true,
+        }
+    }
+
+    /// Makes an edit that takes no more space in the header, which the classic model allows in data mode.
+    pub fn edit_in_place<T>(&self, edit: impl FnOnce(&dyn Dataset) -> Result<T>) -> Result<T> {
+        if !self.is_strict() || self.dataset.model().is_defining() {
+            return self.edit(edit);
+        }
+        self.forget_accesses();
+        self.dataset.redef()?;
+        match edit(&*self.dataset) {
+            Ok(edited) => self.end_define_mode([0; 4]).map(|()| edited),
+            Err(error) => {
+                self.dataset.model().end();
+                Err(error)
+            }
         }
     }
 

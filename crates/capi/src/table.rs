@@ -70,6 +70,12 @@ pub fn find_root(ncid: c_int) -> Result<(usize, Arc<OpenFile>)> {
     Ok(found)
 }
 
+/// Finds a dataset by a property.
+pub fn find_by(wanted: impl Fn(&OpenFile) -> bool) -> Option<Arc<OpenFile>> {
+    let slots = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
+    slots.iter().flatten().find(|file| wanted(file)).map(Arc::clone)
+}
+
 /// Removes a dataset, if it is still the one in the slot.
 pub fn remove(slot: usize, file: &Arc<OpenFile>) {
     let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);

@@ -34,8 +34,13 @@ for_each_memory_type!(gets);
 fn get(ncid: c_int, varid: c_int, name: &TextPtr, memory: MemoryType, ip: &TargetPtr) -> Result<()> {
     let node = table::find(ncid)?;
     let (owner, name) = (node.owner(varid)?, name.att_name()?);
-    let stored = node.nc().inq_att(node.group, owner, name)?.ty;
+    let found = node.nc().inq_att(node.group, owner, name)?;
+    let stored = found.ty;
     let memtype = memory.of(stored, &node);
+    // No value needs no conversion, whatever the types.
+    if found.len == 0 {
+        return Ok(());
+    }
     let (mut values, out_of_range) = node.nc().get_att(node.group, owner, name, Some(memtype))?;
     if out_of_range && node.is_cdf() {
         let (own, _) = node.nc().get_att(node.group, owner, name, None)?;

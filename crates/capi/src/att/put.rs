@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use nczarr::dispatch::Dataset;
 use nczarr::model::{FILL_VALUE, VarId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType, Result, Values};
@@ -12,6 +13,9 @@ use crate::memory_type::MemoryType;
 use crate::open_file::Node;
 use crate::range;
 use crate::table;
+
+/// Values in the header of a classic file fill whole units.
+const HEADER_UNIT: usize = 4;
 
 c_functions! {
     /// Sets an attribute from values of its own type.
@@ -62,11 +66,27 @@ fn put(
         check_fill_value(&node, var, stored, len)?;
     }
     let (values, filled) = fitting(&node, values, stored)?;
-    node.edit(|nc| nc.put_att(node.group, owner, name, stored, &values))?;
+    let put = |nc: &dyn Dataset| nc.put_att(node.group, owner, name, stored, &values);
+    if fits_in_place(&node, owner, name, &values)? { node.edit_in_place(put) } else { node.edit(put) }?;
     if filled {
         return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
     }
     Ok(())
+}
+
+/// Whether an attribute of a classic file exists and takes no more space with new values.
+fn fits_in_place(node: &Node, owner: Option<VarId>, name: &str, values: &Values) -> Result<bool> {
+    if !node.is_cdf() {
+        return Ok(false);
+    }
+    node.look(|model| {
+        let Some(old) = model.atts(node.group, owner)?.get(name) else { return Ok(false) };
+        let padded = |values: &Values| {
+            let bytes = values.len().saturating_mul(values.nc_type().size().unwrap_or(1));
+            bytes.div_ceil(HEADER_UNIT)
+        };
+        Ok(padded(values) <= padded(old))
+    })
 }
 
 /// Checks `_FillValue`: one value of the variable's type, before the variable is stored.

@@ -183,6 +183,17 @@ impl SourcePtr {
         self.0.is_null()
     }
 
+    /// Returns the elements `first` to `last` as bytes. The first may lie before the pointer.
+    pub fn span(&self, first: isize, last: isize, size: usize) -> Result<&[u8]> {
+        let (offset, len) = span_in_bytes(first, last, size)?;
+        match (len, self.is_null()) {
+            (0, _) => Ok(&[]),
+            (_, true) => Err(ErrorKind::Inval.context("the memory of the values is null")),
+            // SAFETY: the caller passes all elements that its distances reach.
+            _ => Ok(unsafe { slice::from_raw_parts(self.0.cast::<u8>().wrapping_offset(offset), len) }),
+        }
+    }
+
     /// Returns the elements as bytes, or `NC_EINVAL` for a null pointer.
     pub fn bytes(&self, len: usize) -> Result<&[u8]> {
         match (len, self.is_null()) {
@@ -192,6 +203,14 @@ impl SourcePtr {
             _ => Ok(unsafe { slice::from_raw_parts(self.0.cast(), len) }),
         }
     }
+}
+
+/// Returns offset and length in bytes of elements `first` to `last`.
+fn span_in_bytes(first: isize, last: isize, size: usize) -> Result<(isize, usize)> {
+    let count = last.checked_sub(first).and_then(|count| usize::try_from(count.checked_add(1)?).ok());
+    let len = count.and_then(|count| count.checked_mul(size)).filter(|&len| isize::try_from(len).is_ok());
+    let offset = isize::try_from(size).ok().and_then(|size| first.checked_mul(size));
+    offset.zip(len).ok_or_else(|| ErrorKind::Inval.context(format!("elements {first} to {last} in memory")))
 }
 
 /// Memory for elements of any type; may be null.
@@ -228,6 +247,19 @@ impl TargetPtr {
             // SAFETY: as in `with`. Memory from C has some value in every byte.
             _ => fill(unsafe { slice::from_raw_parts_mut(self.0.cast(), len) }),
         }
+    }
+
+    /// Passes the memory of elements `first` to `last` to `fill`. The first may lie before the pointer.
+    pub fn with_span<T>(
+        &self,
+        first: isize,
+        last: isize,
+        size: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<T>,
+    ) -> Result<T> {
+        let (offset, len) = span_in_bytes(first, last, size)?;
+        let start = if self.is_null() { self.0 } else { self.0.wrapping_byte_offset(offset) };
+        Self(start).with_initialised(len, fill)
     }
 
     /// Stores bytes at the beginning of the memory; does nothing for a null pointer.

@@ -9,16 +9,9 @@ use crate::boundary::pointer::{NamePtr, OutPtr};
 use crate::open_file::Node;
 use crate::table;
 
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    ".",
-    env!("CARGO_PKG_VERSION_MINOR"),
-    ".",
-    env!("CARGO_PKG_VERSION_PATCH"),
-    " of nczarr\0"
-);
+/// The version of netCDF's interface, which programs compare, and that of this library.
+const VERSION: &str = concat!("4.10.1 of nczarr ", env!("CARGO_PKG_VERSION"), "\0");
 
-// Programs parse the number before the first blank.
 export_value!("nc_inq_libvers", () -> *const c_char, VERSION.as_ptr().cast());
 
 c_functions! {

@@ -12,9 +12,7 @@ c_functions! {
         let (slot, file) = table::find_root(ncid)?;
         // After a panic the state is unknown, so nothing is written. The table forgets it all the same.
         if file.check_usable().is_ok() {
-            file.forget_accesses();
-            file.check_types()?;
-            file.dataset.close()?;
+            file.close()?;
         }
         table::remove(slot, &file);
         Ok(())

@@ -18,26 +18,19 @@ c_functions! {
         Ok(())
     }
 
-    /// Returns the processing element of a classic file: always 0.
+    /// Returns the processing element: always 0.
     fn nc_inq_base_pe(ncid: c_int, pe: OutPtr<c_int>) {
-        check_classic(ncid)?;
+        table::find(ncid)?;
         pe.set(0);
         Ok(())
     }
 
     /// Accepts the only processing element.
     fn nc_set_base_pe(ncid: c_int, pe: c_int) {
-        check_classic(ncid)?;
+        table::find(ncid)?;
         if pe != 0 {
             return Err(ErrorKind::Inval.context(format!("processing element {pe}")));
         }
         Ok(())
     }
-}
-
-fn check_classic(ncid: c_int) -> nczarr::Result<()> {
-    if table::find(ncid)?.is_cdf() {
-        return Ok(());
-    }
-    Err(ErrorKind::NotNc3.context("only classic files have processing elements"))
 }

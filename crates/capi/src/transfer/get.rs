@@ -4,10 +4,11 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use nczarr::dispatch::byte_len;
-use nczarr::model::{convert, scatter_mapped};
+use nczarr::model::convert;
 use nczarr::nc_table::VarAccess;
 use nczarr::{ErrorKind, MemMut, NcString, NcType, OutBuf, Result, Slab};
 
+use super::mapped::Distances;
 use super::region::{Region, Selection, byte_count};
 use super::{mapped, zeroed};
 use crate::boundary::memory;
@@ -85,10 +86,17 @@ fn read(
     Ok(())
 }
 
-fn scatter(selection: &Selection, imap: &[i64], size: usize, to: &TargetPtr, dense: &[u8]) -> Result<()> {
-    let len = mapped::extent(&selection.count, imap)?;
-    let bytes = len.checked_mul(size).ok_or_else(|| ErrorKind::Inval.context(format!("imap {imap:?}")))?;
-    to.with_initialised(bytes, |memory| scatter_mapped(&selection.count, imap, size, memory, dense))
+fn scatter(selection: &Selection, imap: &Distances, size: usize, to: &TargetPtr, dense: &[u8]) -> Result<()> {
+    let (first, last) = imap.extent(&selection.count)?;
+    to.with_span(first, last, size, |memory| {
+        let mut items = dense.chunks_exact(size);
+        imap.visit(&selection.count, first, |place| {
+            if let Some(item) = items.next() {
+                memory[place * size..(place + 1) * size].copy_from_slice(item);
+            }
+        });
+        Ok(())
+    })
 }
 
 /// Continues after `NC_ERANGE`, which is reported after the whole transfer.

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-use nczarr::model::{convert, gather_mapped};
+use nczarr::model::convert;
 use nczarr::nc_table::VarAccess;
 use nczarr::{ErrorKind, MemRef, NcType, Result, Slab};
 
+use super::mapped::Distances;
 use super::region::{Region, Selection, byte_count};
 use super::{mapped, zeroed};
 use crate::boundary::pointer::SourcePtr;
@@ -65,10 +66,21 @@ fn write(node: &Node, access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &[
     }
 }
 
-fn gather(selection: &Selection, imap: &[i64], size: usize, len: usize, from: &SourcePtr) -> Result<Vec<u8>> {
-    let extent = mapped::extent(&selection.count, imap)?.checked_mul(size);
-    let extent = extent.ok_or_else(|| ErrorKind::Inval.context(format!("imap {imap:?}")))?;
+fn gather(
+    selection: &Selection,
+    imap: &Distances,
+    size: usize,
+    len: usize,
+    from: &SourcePtr,
+) -> Result<Vec<u8>> {
+    let (first, last) = imap.extent(&selection.count)?;
     let mut dense = zeroed(len)?;
-    gather_mapped(&selection.count, imap, size, from.bytes(extent)?, &mut dense)?;
+    let memory = from.span(first, last, size)?;
+    let mut items = dense.chunks_exact_mut(size);
+    imap.visit(&selection.count, first, |place| {
+        if let Some(item) = items.next() {
+            item.copy_from_slice(&memory[place * size..(place + 1) * size]);
+        }
+    });
     Ok(dense)
 }

@@ -2,6 +2,7 @@
 
 use nczarr::{DimVec, ErrorKind, Result, Slab};
 
+use super::mapped::Distances;
 use crate::boundary::pointer::InPtr;
 
 /// The arguments of a call that name a part of a variable.
@@ -24,7 +25,7 @@ pub struct Selection {
     pub count: DimVec<u64>,
     stride: Option<DimVec<u64>>,
     /// The distances between elements in memory, if they are not adjacent.
-    pub imap: Option<DimVec<i64>>,
+    pub imap: Option<Distances>,
 }
 
 impl Selection {
@@ -63,7 +64,7 @@ impl Region {
             Self::Block(start, count) => block(start, count, None),
             Self::Strided(start, count, stride) => block(start, count, Some(stride)),
             Self::Mapped(start, count, stride, imap) => {
-                let imap = imap.distances(rank).filter(|_| !imap.is_null());
+                let imap = imap.distances(rank).filter(|_| !imap.is_null()).map(Distances::new);
                 Ok(Selection { imap, ..block(start, count, Some(stride))? })
             }
         }

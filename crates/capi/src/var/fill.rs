@@ -22,8 +22,8 @@ c_functions! {
             return Err(ErrorKind::Global.context("a group has no fill value"));
         }
         let var = node.var(varid)?;
-        if node.is_late_fill(var) {
-            return Err(ErrorKind::LateFill.context("the fill value of a stored variable is final"));
+        if node.is_late(var) {
+            return Err(ErrorKind::LateDef.context("the fill value of a stored variable is final"));
         }
         if no_fill != 0 && node.look(|model| Ok(model.var(var)?.xtype == NcType::String))? {
             return Err(ErrorKind::Inval.context("strings are always filled"));

@@ -61,6 +61,7 @@ c_functions! {
     fn nc_def_var_szip(ncid: c_int, varid: c_int, options_mask: c_int, pixels_per_block: c_int) {
         let (node, var) = definable(ncid, varid)?;
         check_absent(&node, var, DEFLATE)?;
+        check_szip(&node, var, pixels_per_block)?;
         node.nc().def_var_filter(var, SZIP, &unsigned(&[options_mask, pixels_per_block])?)
     }
 
@@ -196,6 +197,22 @@ fn check_absent(node: &Node, var: VarId, id: u32) -> Result<()> {
         Some(_) => Err(ErrorKind::Inval.context("deflate and szip exclude one another")),
         None => Ok(()),
     }
+}
+
+/// Checks the block of szip: an even number of at most 32 pixels, and of at most the variable's.
+fn check_szip(node: &Node, var: VarId, pixels: c_int) -> Result<()> {
+    let wrong = || ErrorKind::Inval.context(format!("szip: {pixels} pixels per block"));
+    let block = u64::try_from(pixels).map_err(|_| wrong())?;
+    let (len, unlimited) = node.look(|model| {
+        let dims = &model.var(var)?.dims;
+        let unlimited = dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
+        let shape = model.shape(var)?;
+        Ok((shape.iter().fold(1u64, |len, &dim| len.saturating_mul(dim)), unlimited))
+    })?;
+    if block == 0 || block > 32 || block % 2 != 0 || (block > len && !unlimited) {
+        return Err(wrong());
+    }
+    Ok(())
 }
 
 fn unsigned(params: &[c_int]) -> Result<Vec<u32>> {

@@ -73,6 +73,6 @@ fn the_fill_value_is_checked() {
     assert_eq!((off, value), (0, 9));
     ok(nc_enddef(made.id));
     assert_eq!(put(v, INT, 1), -122);
-    assert_eq!(nc_def_var_fill(made.id, v, 1, null()), -122);
+    assert_eq!(nc_def_var_fill(made.id, v, 1, null()), -123);
     ok(nc_close(made.id));
 }

@@ -69,6 +69,27 @@ fn a_file_opened_twice_has_two_ids() {
 }
 
 #[test]
+fn a_file_that_is_written_can_be_opened_to_read() {
+    for cmode in [0, NETCDF4] {
+        let made = create(cmode);
+        let v = made.var(c"v", INT, &[]);
+        ok(nc_enddef(made.id));
+        ok(nc_put_var_int(made.id, v, &5));
+        ok(nc_sync(made.id));
+        let (mut reader, mut value) = (0, 0);
+        ok(nc_open(made.path.as_ptr(), 0, &mut reader));
+        ok(nc_get_var_int(reader, v, &mut value));
+        assert_eq!((value, nc_put_var_int(reader, v, &6)), (5, -37));
+        // The reader stays usable after the writer, whose data are stored.
+        ok(nc_close(made.id));
+        ok(nc_get_var_int(reader, v, &mut value));
+        ok(nc_close(reader));
+        ok(nc_open(made.path.as_ptr(), WRITE, &mut reader));
+        ok(nc_close(reader));
+    }
+}
+
+#[test]
 fn threads_share_the_table() {
     let threads: Vec<_> = (0..8)
         .map(|thread| {

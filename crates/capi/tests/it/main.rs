@@ -4,6 +4,7 @@
 
 mod attributes;
 mod c;
+mod c_program;
 mod errors;
 mod ids;
 mod memory;

@@ -1,0 +1,76 @@
+//! A program in C, compiled with the headers and linked with the shared library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Returns the folder with the shared library of this build.
+fn library() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let folder = tests.parent().unwrap().to_path_buf();
+    assert!(folder.join("libnetcdf.so").exists(), "{}: no libnetcdf.so", folder.display());
+    folder
+}
+
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
+    text
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_writes_and_reads_files_and_stores() {
+    let (folder, source) = (tempfile::tempdir().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")));
+    // The program asks for the soname.
+    std::os::unix::fs::symlink(library().join("libnetcdf.so"), folder.path().join("libnetcdf.so.22"))
+        .unwrap();
+    let program = folder.path().join("round_trip");
+    output(
+        Command::new("cc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"])
+            .arg(&program)
+            .arg(source.join("tests/c/round_trip.c"))
+            .arg("-I")
+            .arg(source.join("include"))
+            .arg(library().join("libnetcdf.so"))
+            .arg("-lm"),
+    );
+    let store = format!("file://{}#mode=nczarr,file", folder.path().join("s.zarr").display());
+    let text = output(
+        Command::new(&program)
+            .env("LD_LIBRARY_PATH", folder.path())
+            .arg(folder.path().join("a.nc"))
+            .arg(store),
+    );
+    assert_eq!(text, "0 failures\n");
+}
+
+/// The headers declare every function of the library, and the library has every function of the headers.
+#[test]
+#[cfg(target_os = "linux")]
+fn headers_and_library_have_the_same_functions() {
+    let symbols =
+        output(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libnetcdf.so")));
+    let mut exported: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+    let mut text = String::new();
+    for name in ["netcdf.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
+        text.push_str(&std::fs::read_to_string(path).unwrap());
+    }
+    // No header of netCDF-C declares them either.
+    let undeclared = ["H5get_libversion"];
+    let declares = |name: &str| {
+        [format!(" {name}("), format!("*{name}("), format!(" {name};")].iter().any(|form| text.contains(form))
+    };
+    for name in &exported {
+        assert!(declares(name) || undeclared.contains(name), "{name} is exported but not declared");
+    }
+    exported.sort_unstable();
+    let words = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '('));
+    let declared = words.filter_map(|word| word.strip_suffix('('));
+    for name in declared.filter(|name| name.starts_with("nc")) {
+        assert!(exported.binary_search(&name).is_ok(), "{name} is declared but not exported");
+    }
+}
