@@ -318,6 +318,8 @@ typedef struct {
 /* Library and settings. */
 const char *nc_inq_libvers(void);
 const char *nc_strerror(int ncerr);
+int nc_set_alignment(int threshold, int alignment);
+int nc_get_alignment(int *thresholdp, int *alignmentp);
 int nc_set_default_format(int format, int *old_formatp);
 int nc_set_chunk_cache(size_t size, size_t nelems, float preemption);
 int nc_get_chunk_cache(size_t *sizep, size_t *nelemsp, float *preemptionp);
@@ -349,6 +351,10 @@ int nc_inq_unlimdims(int ncid, int *nunlimdimsp, int *unlimdimidsp);
 int nc_inq_format(int ncid, int *formatp);
 int nc_inq_format_extended(int ncid, int *formatp, int *modep);
 int nc_delete(const char *path);
+int nc__create_mp(const char *path, int cmode, size_t initialsz, int basepe, size_t *chunksizehintp,
+    int *ncidp);
+int nc__open_mp(const char *path, int mode, int basepe, size_t *chunksizehintp, int *ncidp);
+int nc_delete_mp(const char *path, int basepe);
 int nc_set_base_pe(int ncid, int pe);
 int nc_inq_base_pe(int ncid, int *pe);
 

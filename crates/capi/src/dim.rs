@@ -2,11 +2,11 @@
 
 use std::ffi::c_int;
 
-use nczarr::dispatch::Dataset;
 use nczarr::nc_table::{DimInquiry, NcDispatch as _};
 use nczarr::{ErrorKind, Result};
 
 use crate::boundary::pointer::{NamePtr, OutPtr, TextPtr};
+use crate::open_file::NamedObject;
 use crate::table;
 
 c_functions! {
@@ -17,7 +17,7 @@ c_functions! {
             return Err(ErrorKind::NotInDefine.context("the dataset is in data mode"));
         }
         let len = (len > 0).then_some(len as u64);
-        let dim = node.nc().def_dim(node.group, name.name()?, len)?;
+        let dim = node.nc_to_edit()?.def_dim(node.group, name.name()?, len)?;
         idp.set(dim.0 as c_int);
         Ok(())
     }
@@ -54,9 +54,8 @@ c_functions! {
     fn nc_rename_dim(ncid: c_int, dimid: c_int, name: TextPtr) {
         let node = table::find(ncid)?;
         let (dim, name) = (node.dim(dimid)?, name.name()?);
-        // A netCDF-4 file has space for every name.
-        let rename = |nc: &dyn Dataset| nc.rename_dim(dim, name);
-        if node.is_cdf() { node.edit(rename) } else { node.edit_in_place(rename) }
+        let old = node.look(|model| Ok(model.dim(dim)?.name.clone()))?;
+        node.rename(NamedObject::Dim(dim), &old, name)
     }
 }
 

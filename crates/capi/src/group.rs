@@ -15,7 +15,7 @@ c_functions! {
     fn nc_def_grp(ncid: c_int, name: TextPtr, new_ncid: OutPtr<c_int>) {
         let node = table::find(ncid)?;
         node.check_not_cdf()?;
-        let group = node.nc().def_grp(node.group, name.name()?)?;
+        let group = node.nc_to_edit()?.def_grp(node.group, name.name()?)?;
         new_ncid.set(node.id_of(group));
         Ok(())
     }
@@ -24,7 +24,7 @@ c_functions! {
     fn nc_rename_grp(ncid: c_int, name: TextPtr) {
         let node = table::find(ncid)?;
         node.check_not_cdf()?;
-        node.nc().rename_grp(node.group, name.name()?)
+        node.nc_to_edit()?.rename_grp(node.group, name.name()?)
     }
 
     /// Finds a group by name. A classic file has only its root, under any name.

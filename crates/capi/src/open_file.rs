@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{Dataset, Format, FormatX};
-use nczarr::model::{DimId, GroupId, Model, TypeClass, TypeId, VarId};
+use nczarr::model::{DimId, Edit, GroupId, Model, TypeClass, TypeId, VarId};
 use nczarr::nc_table::{NcDispatch as _, VarAccess};
 use nczarr::{CacheConfig, ErrorKind, NcType, Result};
 
@@ -22,6 +22,13 @@ const NC_WRITE: c_int = 0x1;
 
 /// The id of the first user-defined type of a dataset.
 pub const FIRST_USER_TYPE: c_int = 32;
+
+/// An object whose name has space in the header of a classic file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NamedObject {
+    Dim(DimId),
+    Var(VarId),
+}
 
 /// The memory of a dataset that the program opened or created in memory.
 pub enum MemoryFile {
@@ -47,6 +54,10 @@ pub struct OpenFile {
     pub layouts: StructLayouts,
     /// All ids of one dataset have a clone. The last one that is closed closes the dataset.
     ids: Arc<()>,
+    /// It is another id of a dataset that this process writes, and cannot write itself.
+    is_reader: bool,
+    /// The bytes that names had in the header before they became shorter.
+    name_spaces: Mutex<HashMap<NamedObject, usize>>,
     /// A call panicked, so its state is unknown. It can only be closed.
     broken: AtomicBool,
     /// The number of variables that exist in storage. Their layout is final.
@@ -83,6 +94,8 @@ impl OpenFile {
             memory: None,
             layouts,
             ids: Arc::new(()),
+            is_reader: false,
+            name_spaces: Mutex::default(),
             broken: AtomicBool::new(false),
             stored_vars: AtomicUsize::new(vars),
             final_fills: AtomicUsize::new(vars),
@@ -97,7 +110,15 @@ impl OpenFile {
     /// Makes another id of the dataset that cannot write, for a program that opens a file again to read it.
     pub fn reader(&self) -> Result<Self> {
         let reader = Self::new(Arc::clone(&self.dataset), self.path.clone(), self.mode & !NC_WRITE)?;
-        Ok(Self { writable: false, ids: Arc::clone(&self.ids), ..reader })
+        Ok(Self { writable: false, is_reader: true, ids: Arc::clone(&self.ids), ..reader })
+    }
+
+    /// Refuses an edit through the id of a reader.
+    fn check_writer(&self) -> Result<()> {
+        if self.is_reader {
+            return Err(ErrorKind::Perm.context("the dataset was opened for reading"));
+        }
+        Ok(())
     }
 
     /// Closes the dataset, or writes all changes if another id of it is open.
@@ -163,6 +184,7 @@ impl OpenFile {
 
     /// Makes an edit. In the classic model it does not change the mode: in data mode it is stored at once.
     pub fn edit<T>(&self, edit: impl FnOnce(&dyn Dataset) -> Result<T>) -> Result<T> {
+        self.check_writer()?;
         let was_defining = self.dataset.model().is_defining();
         let edited = edit(&*self.dataset)?;
         if self.is_strict() && !was_defining && self.dataset.model().is_defining() {
@@ -173,6 +195,9 @@ impl OpenFile {
 
     /// As [`OpenFile::end_define_mode`], on request of the program: fill values are final from now on.
     pub fn end_define_mode_on_request(&self, padding: [u64; 4]) -> Result<()> {
+        if self.is_reader {
+            return Err(ErrorKind::NotInDefine.context("the dataset was opened for reading"));
+        }
         self.end_define_mode(padding)?;
         self.final_fills.fetch_max(self.stored_vars.load(Ordering::Acquire), Ordering::AcqRel);
         Ok(())
@@ -208,6 +233,7 @@ impl OpenFile {
         if !self.is_strict() || self.dataset.model().is_defining() {
             return self.edit(edit);
         }
+        self.check_writer()?;
         self.forget_accesses();
         self.dataset.redef()?;
         match edit(&*self.dataset) {
@@ -217,6 +243,37 @@ impl OpenFile {
                 Err(error)
             }
         }
+    }
+
+    /// Renames a dimension or variable. Its present name is in use, as in netCDF-C.
+    ///
+    /// In data mode of a classic file a name keeps the space that it had, so a name that was made shorter can
+    /// be restored. A netCDF-4 file has space for every name of a dimension.
+    pub fn rename(&self, object: NamedObject, old: &str, new: &str) -> Result<()> {
+        let rename = match object {
+            NamedObject::Dim(dim) => Edit::RenameDim { dim, name: new },
+            NamedObject::Var(var) => Edit::RenameVar { var, name: new },
+        };
+        let edit = |dataset: &dyn Dataset| dataset.edit(&rename).map(drop);
+        if self.writable {
+            if new == old {
+                return Err(ErrorKind::NameInUse.context(format!("{new:?} is the present name")));
+            }
+            // A wrong name has precedence over a wrong mode.
+            self.dataset.model().with(|model| model.check_rename(&rename))?;
+        }
+        if !self.is_strict() || self.dataset.model().is_defining() {
+            return self.edit(edit);
+        }
+        let spaces = || self.name_spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = spaces().get(&object).copied().unwrap_or(0).max(old.len());
+        let fits = if self.is_cdf() { new.len() <= space } else { matches!(object, NamedObject::Dim(_)) };
+        if !fits {
+            return self.edit(edit);
+        }
+        self.edit_in_place(edit)?;
+        spaces().insert(object, space);
+        Ok(())
     }
 
     /// Whether a variable exists in storage, in a format other than the classic ones. Its layout is final.
@@ -307,6 +364,12 @@ impl Node {
         &*self.file.dataset
     }
 
+    /// As [`Node::nc`], for an edit.
+    pub fn nc_to_edit(&self) -> Result<&dyn Dataset> {
+        self.file.check_writer()?;
+        Ok(self.nc())
+    }
+
     /// Looks at the model.
     pub fn look<T>(&self, look: impl FnOnce(&Model) -> Result<T>) -> Result<T> {
         self.file.dataset.model().with(look)
@@ -342,6 +405,7 @@ impl Node {
     /// `NC_ELATEDEF` if the variable exists in storage.
     pub fn var_of_layout(&self, varid: c_int) -> Result<VarId> {
         self.check_not_cdf()?;
+        self.file.check_writer()?;
         let var = self.var(varid)?;
         if self.is_late(var) {
             return Err(ErrorKind::LateDef.context("the layout of a stored variable is final"));

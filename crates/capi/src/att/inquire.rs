@@ -2,9 +2,11 @@
 
 use std::ffi::c_int;
 
+use nczarr::dispatch::Dataset;
 use nczarr::nc_table::{AttInquiry, AttOwner, NcDispatch as _, copy_att};
 use nczarr::{ErrorKind, Result};
 
+use super::put;
 use crate::boundary::pointer::{NamePtr, OutPtr, TextPtr};
 use crate::table;
 
@@ -57,7 +59,7 @@ c_functions! {
     /// Deletes an attribute.
     fn nc_del_att(ncid: c_int, varid: c_int, name: TextPtr) {
         let node = table::find(ncid)?;
-        node.nc().del_att(node.group, node.owner(varid)?, name.name()?)
+        node.nc_to_edit()?.del_att(node.group, node.owner(varid)?, name.name()?)
     }
 
     /// Copies an attribute to another variable, group or dataset.
@@ -66,7 +68,9 @@ c_functions! {
         let source = AttOwner { group: from.group, var: from.owner(varid_in)? };
         let target = AttOwner { group: to.group, var: to.owner(varid_out)? };
         let name = name.att_name()?;
-        to.edit(|nc| copy_att(from.nc(), source, name, nc, target))
+        let (values, _) = from.nc().get_att(source.group, source.var, name, None)?;
+        let copy = |nc: &dyn Dataset| copy_att(from.nc(), source, name, nc, target);
+        if put::fits_in_place(&to, target.var, name, &values)? { to.edit_in_place(copy) } else { to.edit(copy) }
     }
 }
 

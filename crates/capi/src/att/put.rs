@@ -74,18 +74,19 @@ fn put(
     Ok(())
 }
 
-/// Whether an attribute of a classic file exists and takes no more space with new values.
-fn fits_in_place(node: &Node, owner: Option<VarId>, name: &str, values: &Values) -> Result<bool> {
-    if !node.is_cdf() {
+/// Whether an attribute exists and takes no more space with new values, in the classic model.
+pub fn fits_in_place(node: &Node, owner: Option<VarId>, name: &str, values: &Values) -> Result<bool> {
+    if !node.is_strict() {
         return Ok(false);
     }
+    let unit = if node.is_cdf() { HEADER_UNIT } else { 1 };
     node.look(|model| {
         let Some(old) = model.atts(node.group, owner)?.get(name) else { return Ok(false) };
-        let padded = |values: &Values| {
+        let units = |values: &Values| {
             let bytes = values.len().saturating_mul(values.nc_type().size().unwrap_or(1));
-            bytes.div_ceil(HEADER_UNIT)
+            bytes.div_ceil(unit)
         };
-        Ok(padded(values) <= padded(old))
+        Ok(units(values) <= units(old))
     })
 }
 

@@ -21,7 +21,7 @@ c_functions! {
         if node.has_unfinished_type.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        node.nc().redef()
+        node.nc_to_edit()?.redef()
     }
 
     /// Ends define mode.
@@ -50,7 +50,7 @@ c_functions! {
             NC_NOFILL => FillMode::NoFill,
             other => return Err(ErrorKind::Inval.context(format!("fill mode {other}"))),
         };
-        let old = node.nc().set_fill(mode)?;
+        let old = node.nc_to_edit()?.set_fill(mode)?;
         old_modep.set(if old == FillMode::Fill { NC_FILL } else { NC_NOFILL });
         Ok(())
     }

@@ -1,10 +1,14 @@
-//! Functions for the whole process, which have nothing to do here.
+//! Functions for the whole process and for processing elements, which have little to do here.
 
 use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
 
 use nczarr::ErrorKind;
 
-use crate::boundary::pointer::OutPtr;
+use super::create::nc_create;
+use super::lifecycle::nc_delete;
+use super::open::nc_open;
+use crate::boundary::pointer::{OutPtr, TextPtr};
 use crate::table;
 
 c_functions! {
@@ -18,6 +22,43 @@ c_functions! {
         Ok(())
     }
 
+    /// Creates a dataset for the only processing element.
+    fn nc__create_mp(
+        path: TextPtr, cmode: c_int, _initialsz: usize, basepe: c_int, _chunksizehintp: OutPtr<usize>,
+        ncidp: OutPtr<c_int>,
+    ) {
+        check_element(basepe)?;
+        nc_create(path, cmode, ncidp)
+    }
+
+    /// Opens a dataset for the only processing element.
+    fn nc__open_mp(
+        path: TextPtr, mode: c_int, basepe: c_int, _chunksizehintp: OutPtr<usize>, ncidp: OutPtr<c_int>,
+    ) {
+        check_element(basepe)?;
+        nc_open(path, mode, ncidp)
+    }
+
+    /// Deletes the dataset at a path.
+    fn nc_delete_mp(path: TextPtr, basepe: c_int) {
+        check_element(basepe)?;
+        nc_delete(path)
+    }
+
+    /// Keeps an alignment for HDF5 files, which this library does not apply: it aligns data itself.
+    fn nc_set_alignment(threshold: c_int, alignment: c_int) {
+        *ALIGNMENT.lock().unwrap_or_else(PoisonError::into_inner) = [threshold, alignment];
+        Ok(())
+    }
+
+    /// Returns the alignment that `nc_set_alignment` keeps.
+    fn nc_get_alignment(thresholdp: OutPtr<c_int>, alignmentp: OutPtr<c_int>) {
+        let [threshold, alignment] = *ALIGNMENT.lock().unwrap_or_else(PoisonError::into_inner);
+        thresholdp.set(threshold);
+        alignmentp.set(alignment);
+        Ok(())
+    }
+
     /// Returns the processing element: always 0.
     fn nc_inq_base_pe(ncid: c_int, pe: OutPtr<c_int>) {
         table::find(ncid)?;
@@ -28,9 +69,16 @@ c_functions! {
     /// Accepts the only processing element.
     fn nc_set_base_pe(ncid: c_int, pe: c_int) {
         table::find(ncid)?;
-        if pe != 0 {
-            return Err(ErrorKind::Inval.context(format!("processing element {pe}")));
-        }
-        Ok(())
+        check_element(pe)
     }
+}
+
+/// Threshold and alignment.
+static ALIGNMENT: Mutex<[c_int; 2]> = Mutex::new([0; 2]);
+
+fn check_element(number: c_int) -> nczarr::Result<()> {
+    if number != 0 {
+        return Err(ErrorKind::Inval.context(format!("processing element {number}")));
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ c_functions! {
     /// Defines a compound type of a size, without fields.
     fn nc_def_compound(ncid: c_int, size: usize, name: TextPtr, typeidp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let id = node.nc().def_compound(node.group, size, name.name()?)?;
+        let id = node.nc_to_edit()?.def_compound(node.group, size, name.name()?)?;
         typeidp.set(NcType::User(id).code());
         Ok(())
     }
@@ -23,7 +23,7 @@ c_functions! {
     fn nc_insert_compound(ncid: c_int, xtype: c_int, name: TextPtr, offset: usize, field_typeid: c_int) {
         let node = table::find(ncid)?;
         let (ty, field) = (user_type_id(&node, xtype)?, node.xtype(field_typeid)?);
-        node.nc().insert_compound(ty, name.name()?, offset, field)
+        node.nc_to_edit()?.insert_compound(ty, name.name()?, offset, field)
     }
 
     /// Adds a field that is an array.
@@ -37,7 +37,7 @@ c_functions! {
         let rank = usize::try_from(ndims).map_err(|_| wrong())?;
         let sizes = dim_sizes.values(rank, "dim_sizes")?.iter().map(|&size| u32::try_from(size));
         let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(|_| wrong())?;
-        node.nc().insert_array_compound(ty, name.name()?, offset, field, &sizes)
+        node.nc_to_edit()?.insert_array_compound(ty, name.name()?, offset, field, &sizes)
     }
 
     /// Returns name, size and number of fields.

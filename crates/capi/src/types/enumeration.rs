@@ -15,7 +15,7 @@ c_functions! {
     /// Defines an enum type without members.
     fn nc_def_enum(ncid: c_int, base_typeid: c_int, name: TextPtr, typeidp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let id = node.nc().def_enum(node.group, node.xtype(base_typeid)?, name.name()?)?;
+        let id = node.nc_to_edit()?.def_enum(node.group, node.xtype(base_typeid)?, name.name()?)?;
         typeidp.set(NcType::User(id).code());
         Ok(())
     }
@@ -30,7 +30,7 @@ c_functions! {
             Some(Scalar::Int(value)) => value,
             _ => return Err(ErrorKind::BadType.context("the base type is no integer type")),
         };
-        node.nc().insert_enum(id, name.name()?, value)
+        node.nc_to_edit()?.insert_enum(id, name.name()?, value)
     }
 
     /// Returns name, base type, its size, and the number of members.

@@ -14,7 +14,7 @@ c_functions! {
     /// Defines an opaque type of a size.
     fn nc_def_opaque(ncid: c_int, size: usize, name: TextPtr, xtypep: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let id = node.nc().def_opaque(node.group, size, name.name()?)?;
+        let id = node.nc_to_edit()?.def_opaque(node.group, size, name.name()?)?;
         xtypep.set(NcType::User(id).code());
         Ok(())
     }

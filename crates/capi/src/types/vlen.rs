@@ -17,7 +17,7 @@ c_functions! {
     fn nc_def_vlen(ncid: c_int, name: TextPtr, base_typeid: c_int, xtypep: OutPtr<c_int>) {
         let node = table::find(ncid)?;
         node.check_not_cdf()?;
-        let id = node.nc().def_vlen(node.group, name.name()?, node.xtype(base_typeid)?)?;
+        let id = node.nc_to_edit()?.def_vlen(node.group, name.name()?, node.xtype(base_typeid)?)?;
         xtypep.set(NcType::User(id).code());
         Ok(())
     }

@@ -27,14 +27,14 @@ c_functions! {
     }
 
     /// As `nc_set_var_chunk_cache`, for Fortran: the size in MiB and the preemption in percent. A negative
-    /// number keeps the present value.
+    /// number means the default.
     fn nc_set_var_chunk_cache_ints(
         ncid: c_int, varid: c_int, size: c_int, nelems: c_int, preemption: c_int,
     ) {
-        let now = get(ncid, varid)?;
-        let size = usize::try_from(size).map_or(now.bytes, |size| size.saturating_mul(1 << 20));
-        let nelems = usize::try_from(nelems).unwrap_or(now.slots);
-        let preemption = if preemption < 0 { now.preemption } else { preemption as f32 / 100.0 };
+        let default = CacheConfig::default();
+        let size = usize::try_from(size).map_or(default.bytes, |size| size.saturating_mul(1 << 20));
+        let nelems = usize::try_from(nelems).unwrap_or(default.slots);
+        let preemption = if preemption < 0 { default.preemption } else { preemption as f32 / 100.0 };
         set(ncid, varid, cache_settings(size, nelems, preemption)?)
     }
 
@@ -45,7 +45,7 @@ c_functions! {
         let cache = get(ncid, varid)?;
         sizep.set((cache.bytes >> 20) as c_int);
         nelemsp.set(cache.slots as c_int);
-        preemptionp.set((cache.preemption * 100.0) as c_int);
+        preemptionp.set((cache.preemption * 100.0).round() as c_int);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use nczarr::ErrorKind;
 use nczarr::nc_table::{NcDispatch as _, copy_var};
 
 use crate::boundary::pointer::{InPtr, OutPtr, TextPtr};
-use crate::open_file::NC_GLOBAL;
+use crate::open_file::{NC_GLOBAL, NamedObject};
 use crate::table;
 
 c_functions! {
@@ -15,14 +15,14 @@ c_functions! {
         ncid: c_int, name: TextPtr, xtype: c_int, ndims: c_int, dimidsp: InPtr<c_int>, varidp: OutPtr<c_int>,
     ) {
         let node = table::find(ncid)?;
+        let ty = node.xtype(xtype)?;
         let rank = usize::try_from(ndims).map_err(|_| ErrorKind::Inval.context(format!("{ndims} dimensions")))?;
         if rank > nczarr::model::MAX_VAR_DIMS {
             return Err(ErrorKind::MaxDims.context(format!("{rank} dimensions")));
         }
-        let ty = node.xtype(xtype)?;
         let dims = dimidsp.values(rank, "dimids")?.iter().map(|&dim| node.dim(dim));
         let dims = dims.collect::<nczarr::Result<Vec<_>>>()?;
-        let var = node.nc().def_var(node.group, name.name()?, ty, &dims)?;
+        let var = node.nc_to_edit()?.def_var(node.group, name.name()?, ty, &dims)?;
         if !varidp.is_null() {
             varidp.set(node.number_of(var)?);
         }
@@ -36,7 +36,8 @@ c_functions! {
             return Err(ErrorKind::NotVar.context("the group is no variable"));
         }
         let (var, name) = (node.var(varid)?, name.name()?);
-        node.edit(|nc| nc.rename_var(var, name))
+        let old = node.look(|model| Ok(model.var(var)?.name.clone()))?;
+        node.rename(NamedObject::Var(var), &old, name)
     }
 
     /// Copies a variable to another dataset, with its attributes and data.

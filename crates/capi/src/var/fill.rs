@@ -34,7 +34,7 @@ c_functions! {
             })?,
             _ => None,
         };
-        node.nc().def_var_fill(var, no_fill != 0, value.as_ref())
+        node.nc_to_edit()?.def_var_fill(var, no_fill != 0, value.as_ref())
     }
 
     /// Returns whether filling is off, and the fill value. The caller frees a string.

@@ -9,11 +9,17 @@ use nczarr::{ErrorKind, Result};
 use crate::boundary::pointer::{NamePtr, OutPtr, TextPtr};
 use crate::table;
 
+const MAX_NAME: usize = 256;
+
 c_functions! {
     /// Finds a variable by name, in the group itself.
     fn nc_inq_varid(ncid: c_int, name: TextPtr, varidp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let var = node.nc().inq_varid(node.group, name.name()?)?;
+        let name = name.name()?;
+        if name.len() > MAX_NAME && !node.is_cdf() {
+            return Err(ErrorKind::MaxName.context(format!("a name of {} bytes", name.len())));
+        }
+        let var = node.nc().inq_varid(node.group, name)?;
         varidp.set(node.number_of(var)?);
         Ok(())
     }

@@ -80,6 +80,7 @@ fn a_file_that_is_written_can_be_opened_to_read() {
         ok(nc_open(made.path.as_ptr(), 0, &mut reader));
         ok(nc_get_var_int(reader, v, &mut value));
         assert_eq!((value, nc_put_var_int(reader, v, &6)), (5, -37));
+        assert_eq!([nc_redef(reader), nc_enddef(reader)], [-37, -38]);
         // The reader stays usable after the writer, whose data are stored.
         ok(nc_close(made.id));
         ok(nc_get_var_int(reader, v, &mut value));
