@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use nczarr::model::GroupId;
 use nczarr::{ErrorKind, Result};
 
+use crate::boundary::{exit, guard};
 use crate::open_file::{Node, OpenFile};
 
 const GROUP_BITS: u32 = 16;
@@ -21,6 +22,7 @@ static SLOTS: RwLock<Vec<Option<Arc<OpenFile>>>> = RwLock::new(Vec::new());
 
 /// Adds a dataset and returns the id of its root.
 pub fn insert(file: OpenFile) -> Result<c_int> {
+    exit::close_at_exit();
     let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
     let free = slots.iter().position(Option::is_none).unwrap_or(slots.len());
     if free >= MOST_SLOTS {
@@ -74,6 +76,14 @@ pub fn find_root(ncid: c_int) -> Result<(usize, Arc<OpenFile>)> {
 pub fn find_by(wanted: impl Fn(&OpenFile) -> bool) -> Option<Arc<OpenFile>> {
     let slots = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
     slots.iter().flatten().find(|file| wanted(file)).map(Arc::clone)
+}
+
+/// Closes all datasets that can be written, in a process that ends. Errors go to the log.
+pub fn close_all() {
+    let files: Vec<_> = SLOTS.write().unwrap_or_else(PoisonError::into_inner).drain(..).flatten().collect();
+    for file in files.iter().filter(|file| file.writable && file.check_usable().is_ok()) {
+        guard(|| file.dataset.close());
+    }
 }
 
 /// Removes a dataset, if it is still the one in the slot.

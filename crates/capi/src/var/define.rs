@@ -2,11 +2,13 @@
 
 use std::ffi::c_int;
 
-use nczarr::ErrorKind;
+use nczarr::dispatch::FormatX;
+use nczarr::model::{Edit, TypeClass, VarId, fill};
 use nczarr::nc_table::{NcDispatch as _, copy_var};
+use nczarr::{ErrorKind, NcType, Values};
 
 use crate::boundary::pointer::{InPtr, OutPtr, TextPtr};
-use crate::open_file::{NC_GLOBAL, NamedObject};
+use crate::open_file::{NC_GLOBAL, NamedObject, Node};
 use crate::table;
 
 c_functions! {
@@ -23,6 +25,7 @@ c_functions! {
         let dims = dimidsp.values(rank, "dimids")?.iter().map(|&dim| node.dim(dim));
         let dims = dims.collect::<nczarr::Result<Vec<_>>>()?;
         let var = node.nc_to_edit()?.def_var(node.group, name.name()?, ty, &dims)?;
+        fill_enum(&node, var, ty)?;
         if !varidp.is_null() {
             varidp.set(node.number_of(var)?);
         }
@@ -46,5 +49,26 @@ c_functions! {
         let var = from.var(varid)?;
         to.forget_accesses();
         copy_var(from.nc(), var, to.nc(), to.group).map(drop)
+    }
+}
+
+/// Gives unwritten elements of an enum the fill value of its base type, as netCDF-C does in HDF5 files.
+fn fill_enum(node: &Node, var: VarId, ty: NcType) -> nczarr::Result<()> {
+    let NcType::User(id) = ty else { return Ok(()) };
+    if node.formatx != FormatX::Hdf5 {
+        return Ok(());
+    }
+    let base = node.look(|model| {
+        Ok(match model.user_type(id)?.class {
+            TypeClass::Enum { base, .. } => Some(base),
+            _ => None,
+        })
+    })?;
+    match base.and_then(fill::default).and_then(|value| value.to_native_bytes()) {
+        Some(bytes) => {
+            let value = Values::User(id, bytes);
+            node.nc_to_edit()?.edit(&Edit::DefVarUnwritten { var, value: &value }).map(drop)
+        }
+        None => Ok(()),
     }
 }

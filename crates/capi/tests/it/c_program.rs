@@ -19,24 +19,47 @@ fn output(command: &mut Command) -> String {
     text
 }
 
-#[test]
+/// Compiles a program of `tests/c` in a folder, with the library under the name that the program asks for.
 #[cfg(target_os = "linux")]
-fn it_writes_and_reads_files_and_stores() {
-    let (folder, source) = (tempfile::tempdir().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")));
-    // The program asks for the soname.
-    std::os::unix::fs::symlink(library().join("libnetcdf.so"), folder.path().join("libnetcdf.so.22"))
-        .unwrap();
-    let program = folder.path().join("round_trip");
+fn compile(folder: &Path, name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::os::unix::fs::symlink(library().join("libnetcdf.so"), folder.join("libnetcdf.so.22")).unwrap();
+    let program = folder.join(name);
     output(
         Command::new("cc")
             .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"])
             .arg(&program)
-            .arg(source.join("tests/c/round_trip.c"))
+            .arg(source.join("tests/c").join(name).with_extension("c"))
             .arg("-I")
             .arg(source.join("include"))
             .arg(library().join("libnetcdf.so"))
             .arg("-lm"),
     );
+    program
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn datasets_are_complete_after_an_exit_without_a_close() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "never_closes");
+    let files = [folder.path().join("a.nc"), folder.path().join("b.nc")];
+    output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()).args(&files));
+    for file in &files {
+        let path = crate::c::path_in(file.parent().unwrap(), file.file_name().unwrap().to_str().unwrap());
+        let (mut id, mut values) = (0, [0; 1000]);
+        crate::c::ok(crate::c::nc_open(path.as_ptr(), 0, &mut id));
+        crate::c::ok(crate::c::nc_get_var_int(id, 0, values.as_mut_ptr()));
+        assert!((0..1000).eq(values), "{}", file.display());
+        crate::c::ok(crate::c::nc_close(id));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_writes_and_reads_files_and_stores() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "round_trip");
     let store = format!("file://{}#mode=nczarr,file", folder.path().join("s.zarr").display());
     let text = output(
         Command::new(&program)

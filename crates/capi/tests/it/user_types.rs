@@ -177,7 +177,12 @@ fn enums_keep_their_members() {
     for (name, value) in [(c"clear", 0i16), (c"cloudy", -300)] {
         ok(nc_insert_enum(made.id, ty, name.as_ptr(), (&raw const value).cast()));
     }
+    // Unwritten elements have the fill value of the base type.
+    let v = made.var(c"v", ty, &[]);
     made.reopen(0);
+    let mut fill = 0i16;
+    ok(nc_get_var(made.id, v, (&raw mut fill).cast()));
+    assert_eq!(fill, -32767);
     ok(nc_inq_enum_member(made.id, ty, 1, nowhere(), (&raw mut value).cast()));
     assert_eq!(value, -300);
     assert_eq!(nc_inq_enum_member(made.id, ty, 2, nowhere(), nowhere()), -36);
