@@ -62,3 +62,15 @@ macro_rules! c_functions {
         export!(stringify!($name), ($($arg: $ty),*), $name($($arg),*));
     )*};
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_code() {
+        assert_eq!(guard(|| panic!("a defect")), ErrorKind::Internal.code());
+        assert_eq!(guard(|| Err(ErrorKind::Edge.context("x"))), -57);
+        assert_eq!(guard(|| Ok(())), 0);
+    }
+}

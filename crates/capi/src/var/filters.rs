@@ -6,10 +6,12 @@ use nczarr::model::VarId;
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, Result};
 
+use super::storage;
 use crate::boundary::pointer::{InPtr, OutPtr};
 use crate::open_file::Node;
 use crate::table;
 
+const MAX_LEVEL: u32 = 9;
 const DEFLATE: u32 = 1;
 const SZIP: u32 = 4;
 const BLOSC: u32 = 32001;
@@ -28,6 +30,12 @@ c_functions! {
             Err(_) if deflate == 0 => 0,
             Err(_) => return Err(ErrorKind::Inval.context(format!("deflate level {deflate_level}"))),
         };
+        if deflate != 0 && level > MAX_LEVEL {
+            return Err(ErrorKind::Inval.context(format!("deflate level {level} (expected 0 to {MAX_LEVEL})")));
+        }
+        if shuffle != 0 || (deflate != 0 && level > 0) {
+            storage::chunk_for_filters(&node, var)?;
+        }
         node.nc().def_var_deflate(var, shuffle != 0, deflate != 0, level)
     }
 
@@ -47,6 +55,9 @@ c_functions! {
     /// Adds the Fletcher-32 checksum.
     fn nc_def_var_fletcher32(ncid: c_int, varid: c_int, fletcher32: c_int) {
         let (node, var) = definable(ncid, varid)?;
+        if fletcher32 != 0 {
+            storage::chunk_for_filters(&node, var)?;
+        }
         node.nc().def_var_fletcher32(var, fletcher32 != 0)
     }
 
@@ -62,7 +73,7 @@ c_functions! {
         let (node, var) = definable(ncid, varid)?;
         check_absent(&node, var, DEFLATE)?;
         check_szip(&node, var, pixels_per_block)?;
-        node.nc().def_var_filter(var, SZIP, &unsigned(&[options_mask, pixels_per_block])?)
+        add(&node, var, SZIP, &unsigned(&[options_mask, pixels_per_block])?)
     }
 
     /// Returns the parameters of szip; zeros without szip.
@@ -82,7 +93,7 @@ c_functions! {
         if let Some(other) = [(SZIP, DEFLATE), (DEFLATE, SZIP)].iter().find(|pair| pair.0 == id) {
             check_absent(&node, var, other.1)?;
         }
-        node.nc().def_var_filter(var, id, params.values(nparams, "params")?)
+        add(&node, var, id, params.values(nparams, "params")?)
     }
 
     /// Returns the HDF5 ids of all filters, in the order of encoding.
@@ -134,7 +145,7 @@ c_functions! {
         if !(1..=9).contains(&level) {
             return Err(ErrorKind::Inval.context(format!("bzip2 level {level} (expected 1 to 9)")));
         }
-        node.nc().def_var_filter(var, BZIP2, &unsigned(&[level])?)
+        add(&node, var, BZIP2, &unsigned(&[level])?)
     }
 
     /// Returns whether bzip2 is applied, and the level.
@@ -148,7 +159,7 @@ c_functions! {
         if !(-131_072..=22).contains(&level) {
             return Err(ErrorKind::Inval.context(format!("zstd level {level} (expected at most 22)")));
         }
-        node.nc().def_var_filter(var, ZSTD, &[level as c_uint])
+        add(&node, var, ZSTD, &[level as c_uint])
     }
 
     /// Returns whether zstd is applied, and the level.
@@ -162,7 +173,7 @@ c_functions! {
     ) {
         let (node, var) = definable(ncid, varid)?;
         let params = [0, 0, 0, blocksize, level, addshuffle, subcompressor];
-        node.nc().def_var_filter(var, BLOSC, &params)
+        add(&node, var, BLOSC, &params)
     }
 
     /// Returns whether blosc is applied, and its parameters.
@@ -189,6 +200,13 @@ fn definable(ncid: c_int, varid: c_int) -> Result<(Node, VarId)> {
     let node = table::find(ncid)?;
     let var = node.var_of_layout(varid)?;
     Ok((node, var))
+}
+
+/// Adds a filter.
+fn add(node: &Node, var: VarId, id: u32, params: &[c_uint]) -> Result<()> {
+    node.nc().inq_filter_avail(id)?;
+    storage::chunk_for_filters(node, var)?;
+    node.nc().def_var_filter(var, id, params)
 }
 
 /// Checks that a variable lacks a filter that excludes another: deflate and szip.

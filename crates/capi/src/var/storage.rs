@@ -50,7 +50,9 @@ c_functions! {
     ) {
         let (storage, sizes) = chunking(ncid, varid)?;
         storagep.set(storage);
-        let small = |&size| c_int::try_from(size).map_err(|_| ErrorKind::BadChunk.context(format!("{size}")));
+        let small = |&size| {
+            c_int::try_from(size).map_err(|_| ErrorKind::Range.context(format!("a chunk size of {size}")))
+        };
         let sizes = sizes.iter().map(small).collect::<Result<Vec<_>>>()?;
         chunksizesp.set_all(sizes);
         Ok(())
@@ -135,6 +137,24 @@ fn def_chunking(node: &Node, var: VarId, storage: c_int, sizes: Option<DimVec<u6
         return Err(ErrorKind::Inval.context("filters need chunks"));
     }
     node.nc().def_var_chunking(var, &chunking)
+}
+
+/// Makes a variable chunked that the program made contiguous or compact, since filters need chunks.
+/// `NC_EINVAL` for a scalar.
+pub fn chunk_for_filters(node: &Node, var: VarId) -> Result<()> {
+    let (chunking, is_scalar) = node.look(|model| {
+        let var = model.var(var)?;
+        Ok((var.chunking.clone(), var.dims.is_empty()))
+    })?;
+    if is_scalar {
+        return Err(ErrorKind::Inval.context("a scalar has no filters"));
+    }
+    match chunking {
+        Chunking::Contiguous | Chunking::Compact => {
+            node.nc().def_var_chunking(var, &default_chunks(node, var)?)
+        }
+        Chunking::Default | Chunking::Chunked(_) => Ok(()),
+    }
 }
 
 /// The largest compact variable in bytes.

@@ -21,6 +21,13 @@ fn filters_and_chunks_are_defined_before_the_variable_is_stored() {
     let (mut storage, mut chunk) = (7, [0]);
     ok(nc_inq_var_chunking(made.id, v, &mut storage, chunk.as_mut_ptr()));
     assert_eq!((storage, chunk), (0, [10]));
+    // A filter makes a contiguous variable chunked, and a scalar cannot have one (trap 27).
+    let (flat, scalar) = (made.var(c"flat", INT, &[x]), made.var(c"scalar", INT, &[]));
+    ok(nc_def_var_chunking(made.id, flat, 1, null()));
+    ok(nc_def_var_deflate(made.id, flat, 0, 1, 1));
+    ok(nc_inq_var_chunking(made.id, flat, &mut storage, chunk.as_mut_ptr()));
+    assert_eq!((storage, chunk), (0, [100]));
+    assert_eq!(nc_def_var_deflate(made.id, scalar, 1, 1, 1), -36);
     ok(nc_enddef(made.id));
     assert_eq!(nc_def_var_chunking(made.id, v, 0, [20].as_ptr()), -123);
     assert_eq!(nc_def_var_deflate(made.id, v, 0, 1, 1), -123);
