@@ -82,13 +82,16 @@ fn headers_and_library_have_the_same_functions() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
         text.push_str(&std::fs::read_to_string(path).unwrap());
     }
-    // No header of netCDF-C declares them either.
-    let undeclared = ["H5get_libversion"];
+    // No header of netCDF-C declares it either.
+    let undeclared = "H5get_libversion";
+    // A dependency of the feature `s3` exports functions for C, which rustc adds to those of the library.
+    let of_dependency = "crc_fast_";
     let declares = |name: &str| {
         [format!(" {name}("), format!("*{name}("), format!(" {name};")].iter().any(|form| text.contains(form))
     };
     for name in &exported {
-        assert!(declares(name) || undeclared.contains(name), "{name} is exported but not declared");
+        let is_known = *name == undeclared || name.starts_with(of_dependency);
+        assert!(declares(name) || is_known, "{name} is exported but not declared");
     }
     exported.sort_unstable();
     let words = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '('));
