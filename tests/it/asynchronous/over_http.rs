@@ -30,7 +30,7 @@ fn the_open_request_of_a_stopped_call_is_abandoned() {
         let workers = Workers::new(1);
         let mut call = workers.open(server.url());
         if way == "timeout" {
-            call = call.timeout(Duration::from_millis(100));
+            call = call.timeout(Duration::from_secs(2));
         }
         begin(&mut call);
         server.wait_for_any();
