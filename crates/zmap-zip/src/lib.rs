@@ -2,7 +2,8 @@
 //!
 //! [`ZipMap`] is the map, [`ZipMaps`] its factory, [`repack`] shrinks an archive, [`archive`] makes one from
 //! objects in memory. Threads read and write uncompressed members directly in the file. The crate `zip` reads
-//! compressed members and unusual directories, and liblzma reads members that are packed with LZMA or xz.
+//! compressed members and unusual directories. The C libraries liblzma and zstd read members that are packed
+//! with LZMA, xz or Zstandard.
 //!
 //! *Invariant:* a written archive only grows. New members and a new directory follow the existing bytes, and
 //! the old directory stays valid until the new one is complete. Only one process may write.
@@ -31,6 +32,8 @@ mod remote;
 mod repack;
 mod scratch;
 mod source;
+#[cfg(feature = "zstd")]
+mod zstd;
 
 pub use factory::{INFO, ZipMaps};
 pub use map::ZipMap;

@@ -1,4 +1,4 @@
-//! Members that are packed with LZMA or xz, over liblzma. The crate `zip` reads the other methods.
+//! Members that are packed with LZMA or xz, over liblzma.
 //!
 //! Source: the ZIP file format specification (APPNOTE 6.3), section 5.8.
 

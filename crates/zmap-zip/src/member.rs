@@ -234,12 +234,19 @@ fn unpacked_member(
     archive: &mut ZipArchive<SourceCursor>,
     number: usize,
 ) -> zip::result::ZipResult<(Box<dyn Read + '_>, bool)> {
-    #[cfg(feature = "lzma")]
+    #[cfg(any(feature = "lzma", feature = "zstd"))]
     {
         let data = archive.by_index_data(number)?;
-        let (method, len, is_encrypted) = (data.compression(), data.size(), data.encrypted());
+        let (method, is_encrypted) = (data.compression(), data.encrypted());
+        #[cfg(feature = "lzma")]
+        let len = data.size();
+        #[cfg(feature = "lzma")]
         if crate::lzma::unpacks(method) && !is_encrypted {
             return Ok((crate::lzma::unpacked(method, archive.by_index_raw(number)?, len)?, false));
+        }
+        #[cfg(feature = "zstd")]
+        if method == zip::CompressionMethod::ZSTD && !is_encrypted {
+            return Ok((crate::zstd::unpacked(archive.by_index_raw(number)?)?, false));
         }
     }
     Ok((Box::new(archive.by_index(number)?), true))

@@ -95,7 +95,8 @@ impl ElementCodec for Json2 {
         let failed = |error: serde_json::Error| ErrorKind::Filter.context(format!("{NAME}: {error}"));
         let mut budget = MemoryBudget::new(limit);
         let mut reader = serde_json::Deserializer::from_slice(src);
-        let node = serde::de::DeserializeSeed::deserialize(Seed(&mut budget), &mut reader).map_err(failed)?;
+        let node =
+            serde_core::de::DeserializeSeed::deserialize(Seed(&mut budget), &mut reader).map_err(failed)?;
         reader.end().map_err(failed)?;
         match node {
             ObjectNode::List(list) => elements(NAME, list, count, self.order),
@@ -123,15 +124,15 @@ fn escape(json: &str, out: &mut Vec<u8>) {
 struct Seed<'b>(&'b mut MemoryBudget);
 
 impl Seed<'_> {
-    fn take<E: serde::de::Error>(&mut self, text: usize) -> std::result::Result<(), E> {
+    fn take<E: serde_core::de::Error>(&mut self, text: usize) -> std::result::Result<(), E> {
         self.0.take(text).map_err(E::custom)
     }
 }
 
-impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
+impl<'de> serde_core::de::DeserializeSeed<'de> for Seed<'_> {
     type Value = ObjectNode;
 
-    fn deserialize<D: serde::Deserializer<'de>>(
+    fn deserialize<D: serde_core::Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> std::result::Result<ObjectNode, D::Error> {
@@ -139,44 +140,44 @@ impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-impl<'de> serde::de::Visitor<'de> for Seed<'_> {
+impl<'de> serde_core::de::Visitor<'de> for Seed<'_> {
     type Value = ObjectNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> std::result::Result<ObjectNode, E> {
+    fn visit_bool<E: serde_core::de::Error>(mut self, value: bool) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
         Ok(ObjectNode::Bool(value))
     }
 
-    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> std::result::Result<ObjectNode, E> {
+    fn visit_i64<E: serde_core::de::Error>(mut self, value: i64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
         Ok(ObjectNode::Token(value.to_string()))
     }
 
-    fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> std::result::Result<ObjectNode, E> {
+    fn visit_u64<E: serde_core::de::Error>(mut self, value: u64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
         Ok(ObjectNode::Number(value))
     }
 
-    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> std::result::Result<ObjectNode, E> {
+    fn visit_f64<E: serde_core::de::Error>(mut self, value: f64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
         Ok(ObjectNode::Token(token(value)))
     }
 
-    fn visit_unit<E: serde::de::Error>(mut self) -> std::result::Result<ObjectNode, E> {
+    fn visit_unit<E: serde_core::de::Error>(mut self) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
         Ok(ObjectNode::Null)
     }
 
-    fn visit_str<E: serde::de::Error>(mut self, text: &str) -> std::result::Result<ObjectNode, E> {
+    fn visit_str<E: serde_core::de::Error>(mut self, text: &str) -> std::result::Result<ObjectNode, E> {
         self.take(text.len())?;
         Ok(ObjectNode::Text(text.into()))
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(
+    fn visit_seq<A: serde_core::de::SeqAccess<'de>>(
         mut self,
         mut list: A,
     ) -> std::result::Result<ObjectNode, A::Error> {
@@ -188,7 +189,7 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
         Ok(ObjectNode::List(nodes))
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(
+    fn visit_map<A: serde_core::de::MapAccess<'de>>(
         mut self,
         mut map: A,
     ) -> std::result::Result<ObjectNode, A::Error> {
