@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares reads as futures in one run: 1,000 slabs from a server that waits 20 ms before each answer.
 
-OURS is benches/examples/futures_runner.rs, and SERVER is the program s3-folder of tests/s3-server. This Python needs
-tensorstore. The runners take turns."""
+OURS is benches/examples/futures_runner.rs, ZARRS is the program futures of runners/zarrs, and SERVER is the program
+s3-folder of tests/s3-server. This Python needs tensorstore. The runners take turns."""
 import argparse
 import collections
 import json
@@ -14,6 +14,7 @@ import tempfile
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--ours", required=True)
+parser.add_argument("--zarrs", required=True)
 parser.add_argument("--server", required=True)
 parser.add_argument("--rounds", type=int, default=7)
 given = parser.parse_args()
@@ -28,6 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
     serving.stdout.readline()
     runners = [
         [given.ours, f"{url}/bench/x/v#mode=zarr", "3"],
+        [given.zarrs, f"{url}/bench/x", "3"],
         [sys.executable, tensorstore, f"{url}/bench/x/v/", "3"],
     ]
     seen = collections.defaultdict(list)
