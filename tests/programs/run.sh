@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NCO, CDO, ncview and Fortran of Debian on the C library of this project: they must do as with the library of netCDF-C.
+# NCO, CDO, ncview, Fortran, R and Octave of Debian on the C library of this project, beside that of netCDF-C.
 # Packages that are absent are installed. Where that is impossible, the script says so and ends.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -7,10 +7,13 @@ cd "$(dirname "$0")/../.."
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 here=tests/programs
 absent=()
-for package in nco:ncks cdo:cdo netcdf-bin:ncdump ncview:ncview xvfb:Xvfb x11-apps:xwd gfortran:gfortran; do
+for package in nco:ncks cdo:cdo netcdf-bin:ncdump ncview:ncview xvfb:Xvfb x11-apps:xwd gfortran:gfortran \
+  r-base-core:Rscript octave:octave-cli; do
   command -v "${package#*:}" >/dev/null || absent+=("${package%:*}")
 done
-ldconfig -p | grep -q libnetcdff.so.7 || absent+=(libnetcdff7)
+for package in libnetcdff7 r-cran-rnetcdf r-cran-bit64 octave-netcdf; do
+  dpkg -s "$package" >/dev/null 2>&1 || absent+=("$package")
+done
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 if [ ${#absent[@]} -gt 0 ]; then
   install "${absent[@]}" || { apt-get update -qq >/dev/null 2>&1 && install "${absent[@]}"; } || {
@@ -22,7 +25,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --lib
+cargo build --quiet --workspace --lib --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
 mkdir "$work/lib" "$work/compare" "$work/xarray"
 ln -s "$target/debug/libnetcdf.so" "$work/lib/libnetcdf.so.19"
 failed=0
@@ -46,6 +49,15 @@ done
 for mode in nczarr zarr,v3 nczarr,zip; do
   LD_LIBRARY_PATH=$work/lib "$work/pressure" "file://$work/fortran-$mode#mode=$mode" 4 || failed=1
 done
+
+# R puts folders of its own before LD_LIBRARY_PATH. The tests are those of the packages.
+mkdir "$work/r"
+zcat /usr/share/doc/r-cran-rnetcdf/tests/RNetCDF-test.R.gz >"$work/r/tests.R"
+(cd "$work/r" && R_LD_LIBRARY_PATH=$work/lib:$(R RHOME)/lib Rscript tests.R >log 2>&1) || failed=1
+echo "RNetCDF: $(grep Summary "$work/r/log" || tail -n 3 "$work/r/log")"
+LD_LIBRARY_PATH=$work/lib octave-cli --norc --eval "pkg load netcdf; test_netcdf" >"$work/octave.log" 2>&1 || failed=1
+echo "Octave: $(grep -c ' OK *$' "$work/octave.log") tests passed"
+if grep -A 1 FAIL "$work/octave.log" || ! grep -q 'version "4.10.1' "$work/octave.log"; then failed=1; fi
 
 cdo -s -f nc4 -selname,tas "$work/compare/one-netcdf4.nc" "$work/tas.nc"
 LD_LIBRARY_PATH=$work/lib ncks -h -O "$work/tas.nc" "file://$work/tas#mode=nczarr"
