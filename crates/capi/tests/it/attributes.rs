@@ -76,3 +76,70 @@ fn the_fill_value_is_checked() {
     assert_eq!(nc_def_var_fill(made.id, v, 1, null()), -123);
     ok(nc_close(made.id));
 }
+
+#[test]
+fn a_late_fill_value_is_an_attribute_only() {
+    let mut made = create(NETCDF4);
+    let x = made.dim(c"x", 0);
+    let v = made.var(c"v", INT, &[x]);
+    let (other, fill) = (c"other".as_ptr(), c"_FillValue".as_ptr());
+    ok(nc_put_att_int(made.id, v, other, INT, 1, &7));
+    ok(nc_put_var1_int(made.id, v, [2].as_ptr(), &5));
+    // NCO renames the attribute, changes it, and renames it back.
+    let rename = |id, name, to| nc_rename_att(id, v, name, to);
+    ok(rename(made.id, other, fill));
+    ok(rename(made.id, fill, other));
+    ok(nc_put_att_int(made.id, v, other, INT, 1, &9));
+    ok(rename(made.id, other, fill));
+    assert_eq!(nc_put_att_int(made.id, v, fill, INT, 1, &7), -122);
+    for _ in 0..2 {
+        let (mut value, mut values, mut unwritten, mut off) = (0, [0; 3], 0i32, 5);
+        ok(nc_get_att_int(made.id, v, fill, &mut value));
+        ok(nc_get_var_int(made.id, v, values.as_mut_ptr()));
+        ok(nc_inq_var_fill(made.id, v, &mut off, (&raw mut unwritten).cast()));
+        let default = -2147483647;
+        assert_eq!((value, values, unwritten, off), (9, [default, default, 5], default, 0));
+        made.reopen(WRITE);
+    }
+    ok(nc_del_att(made.id, v, fill));
+    ok(nc_close(made.id));
+}
+
+#[test]
+fn a_stored_attribute_of_another_size_moves_to_the_end() {
+    let names = |id, var| {
+        let name = |at| {
+            let mut name = [0; 257];
+            (nc_inq_attname(id, var, at, name.as_mut_ptr()) == 0).then(|| text(name.as_ptr()))
+        };
+        (0..).map_while(name).collect::<Vec<_>>().join(" ")
+    };
+    for var in [NC_GLOBAL, 0] {
+        let mut made = create(NETCDF4);
+        made.var(c"v", INT, &[]);
+        let put = |id, name: &std::ffi::CStr, len| {
+            ok(nc_put_att_int(id, var, name.as_ptr(), INT, len, [1, 2].as_ptr()));
+        };
+        // Before they are stored, they keep their place.
+        for name in [c"a", c"b", c"c", c"d", c"e"] {
+            put(made.id, name, 1);
+        }
+        put(made.id, c"a", 2);
+        assert_eq!(names(made.id, var), "a b c d e");
+        made.reopen(WRITE);
+        assert_eq!(names(made.id, var), "a b c d e");
+        put(made.id, c"new", 1);
+        put(made.id, c"c", 1);
+        put(made.id, c"a", 1);
+        ok(nc_rename_att(made.id, var, c"d".as_ptr(), c"D".as_ptr()));
+        ok(nc_del_att(made.id, var, c"b".as_ptr()));
+        assert_eq!(names(made.id, var), "a c D e new");
+        ok(nc_sync(made.id));
+        assert_eq!(names(made.id, var), "a c D e new");
+        put(made.id, c"e", 2);
+        put(made.id, c"b", 1);
+        made.reopen(WRITE);
+        assert_eq!(names(made.id, var), "c a D new e b");
+        ok(nc_close(made.id));
+    }
+}

@@ -113,6 +113,7 @@ unsafe extern "C" {
     pub safe fn nc_get_att_text(ncid: c_int, var: c_int, name: Text, text: *mut c_char) -> c_int;
     pub safe fn nc_del_att(ncid: c_int, var: c_int, name: Text) -> c_int;
     pub safe fn nc_rename_att(ncid: c_int, var: c_int, name: Text, to: Text) -> c_int;
+    pub safe fn nc_inq_attname(ncid: c_int, var: c_int, at: c_int, name: *mut c_char) -> c_int;
     pub safe fn nc_inq_attid(ncid: c_int, var: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_free_string(len: usize, text: *mut *mut c_char) -> c_int;
 

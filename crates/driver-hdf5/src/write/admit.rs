@@ -4,7 +4,7 @@
 use nczarr_dispatch::VarData as _;
 use nczarr_model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
 
-use super::dataset::WritableDataset;
+use super::dataset::{VarSlot, WritableDataset};
 use super::netcdf::{NON_COORDINATE, PROPERTIES, RESERVED, STRICT};
 use super::{nul_check, plan};
 
@@ -17,7 +17,14 @@ enum LateEdit {
 
 impl WritableDataset {
     /// Checks whether the file can hold the edit, then calls `then`. Other threads see both as one step.
-    pub(super) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl FnOnce() -> Result<T>) -> Result<T> {
+    ///
+    /// As in netCDF-C, an attribute may get or lose the name `_FillValue` after data were written. HDF5 stores
+    /// the value of unwritten elements elsewhere. `then` receives the variable whose value is final.
+    pub(super) fn admit_and<T>(
+        &self,
+        edit: &Edit<'_>,
+        then: impl FnOnce(Option<VarId>) -> Result<T>,
+    ) -> Result<T> {
         self.check_open()?;
         let mut vars = self.write_vars();
         // A concurrent close writes only earlier edits, so later ones are refused.
@@ -27,21 +34,16 @@ impl WritableDataset {
             classic(&model, edit)?;
         }
         let mut relayout = |id: VarId, late: LateEdit| {
-            model.var(id)?;
-            let Some(slot) = vars.get_mut(id.index()) else { return Ok(()) };
-            if let Some(data) = &slot.data {
-                if !data.retire() {
-                    let kind = match late {
-                        LateEdit::Layout => ErrorKind::LateDef,
-                        LateEdit::Fill => ErrorKind::LateFill,
-                    };
-                    return Err(kind.context("data were written already").at(model.var_path(id)?));
-                }
-                slot.cache = Some(data.chunk_cache());
+            if discard_layout(&mut vars, &model, id)? {
+                return Ok(());
             }
-            slot.data = None;
-            Ok(())
+            let kind = match late {
+                LateEdit::Layout => ErrorKind::LateDef,
+                LateEdit::Fill => ErrorKind::LateFill,
+            };
+            Err(kind.context("data were written already").at(model.var_path(id)?))
         };
+        let mut fixed_fill = None;
         match *edit {
             Edit::DefDim { group, name, .. } => self::new_dim(&model, group, name)?,
             Edit::RenameDim { dim, name } => self::new_dim(&model, model.dim(dim)?.group, name)?,
@@ -76,11 +78,11 @@ impl WritableDataset {
                 if let Some(id) =
                     var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE))
                 {
-                    relayout(id, LateEdit::Fill)?;
+                    fixed_fill = (!discard_layout(&mut vars, &model, id)?).then_some(id);
                 }
             }
             Edit::DelAtt { var: Some(id), name, .. } if *name::nfc(name) == *FILL_VALUE => {
-                relayout(id, LateEdit::Fill)?
+                fixed_fill = (!discard_layout(&mut vars, &model, id)?).then_some(id);
             }
             Edit::DefVarFill { var, value, .. } => {
                 value.map_or(Ok(()), |value| nul_check::check(&model, FILL_VALUE, value))?;
@@ -110,8 +112,22 @@ impl WritableDataset {
         }
         // An edit would copy a model that a snapshot still shares.
         drop(model);
-        then()
+        then(fixed_fill)
     }
+}
+
+/// Discards the layout of a variable, so that it is planned again. Returns `false` if there are data.
+fn discard_layout(vars: &mut [VarSlot], model: &Model, id: VarId) -> Result<bool> {
+    model.var(id)?;
+    let Some(slot) = vars.get_mut(id.index()) else { return Ok(true) };
+    if let Some(data) = &slot.data {
+        if !data.retire() {
+            return Ok(false);
+        }
+        slot.cache = Some(data.chunk_cache());
+    }
+    slot.data = None;
+    Ok(true)
 }
 
 /// Checks the name of a dimension. A dimension without a variable is an object of its group, as everything

@@ -9,6 +9,7 @@ use nczarr_dispatch::Durability;
 use nczarr_dispatch::single_file;
 use nczarr_model::{DimLengths, Error, Model, Result, VarId};
 
+use super::att_order::AttOrders;
 use super::committed::{CommittedFile, lens};
 use super::dataset::WritableDataset;
 use super::file::FileRange;
@@ -43,10 +44,13 @@ impl WritableDataset {
     /// Errors for content that HDF5 cannot hold; I/O errors. The file is then unchanged.
     pub(super) fn write_metadata(&self, committed: &mut CommittedFile, last: bool) -> Result<()> {
         let file = &self.shared.file;
-        let (edition, model) = {
+        let (edition, model, orders) = {
             // All admitted edits are part of the model now.
             let _vars = self.read_vars();
-            (self.model.edition(), self.model.snapshot())
+            let (edition, model) = (self.model.edition(), self.model.snapshot());
+            let mut orders = self.lock_orders();
+            orders.settle(&model);
+            (edition, model, orders.clone())
         };
         let mut variables = Vec::with_capacity(model.vars().len());
         for (id, _) in model.vars() {
@@ -69,7 +73,7 @@ impl WritableDataset {
             }
             let later = file.take_later();
             drop(looking);
-            let written = self.write_places(&model, &made_of.1, &places, committed);
+            let written = self.write_places(&model, &orders, &made_of.1, &places, committed);
             file.settle(later, written.is_ok());
             written?;
             committed.made_of = Some(made_of);
@@ -113,6 +117,7 @@ impl WritableDataset {
     fn write_places(
         &self,
         model: &Arc<Model>,
+        orders: &AttOrders,
         lens: &[u64],
         places: &[DataPlacement],
         committed: &mut CommittedFile,
@@ -121,6 +126,7 @@ impl WritableDataset {
         self.shared.heap.flush()?;
         let metadata = FileMetadata {
             model,
+            orders,
             lens,
             places,
             properties: self.info.properties.as_deref().unwrap_or_default(),

@@ -78,6 +78,7 @@ pub(super) fn start(
         classic_model,
         persist,
         vars: RwLock::default(),
+        orders: Mutex::default(),
         committed: Mutex::new(committed),
     })
 }

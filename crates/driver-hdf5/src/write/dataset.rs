@@ -10,8 +10,9 @@ use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{
     CacheConfig, Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData,
 };
-use nczarr_model::{Defined, DimId, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, Model, ModelCell, Result, VarId};
 
+use super::att_order::AttOrders;
 use super::committed::CommittedFile;
 use super::var::{WritableVar, WriteContext, kept_value};
 
@@ -26,6 +27,8 @@ pub(super) struct WritableDataset {
     pub(super) persist: Option<PersistTarget>,
     /// Locked before the model: an edit and its effect on layouts are one step under this lock.
     pub(super) vars: RwLock<Vec<VarSlot>>,
+    /// Locked after `vars` and before the model.
+    pub(super) orders: Mutex<AttOrders>,
     /// Locked while metadata are written.
     pub(super) committed: Mutex<CommittedFile>,
 }
@@ -47,6 +50,10 @@ impl fmt::Debug for WritableDataset {
 impl WritableDataset {
     pub(super) fn lock_committed(&self) -> MutexGuard<'_, CommittedFile> {
         self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_orders(&self) -> MutexGuard<'_, AttOrders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn read_vars(&self) -> RwLockReadGuard<'_, Vec<VarSlot>> {
@@ -171,6 +178,7 @@ impl Dataset for WritableDataset {
                 self.lock_committed().discard()
             } else {
                 self.model.roll_back();
+                self.lock_orders().clear();
                 let kept = self.model.snapshot().vars().len();
                 self.write_vars().truncate(kept);
                 let flushed = self.flush();
@@ -192,11 +200,22 @@ impl Dataset for WritableDataset {
 
 impl Editor for WritableDataset {
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.admit_and(edit, || Ok(()))
+        self.admit_and(edit, |_| Ok(()))
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.admit_and(edit, || self.model.define(edit))
+        self.admit_and(edit, |fixed_fill| {
+            let change = |model: &mut Model| {
+                let old = fixed_fill.map(|id| model.var(id).map(|var| var.fill.clone())).transpose()?;
+                let defined = model.apply(edit)?;
+                if let (Some(id), Some(fill)) = (fixed_fill, old) {
+                    model.var_mut(id)?.fill = fill;
+                }
+                Ok(defined)
+            };
+            let mut orders = self.lock_orders();
+            self.model.define_if(|_| Ok(()), |model, ()| orders.apply(model, edit, change))
+        })
     }
 
     fn commit(&self, _padding: HeaderPadding) -> Result<()> {

@@ -6,6 +6,7 @@
 //! `commit` writes the metadata that lead to them.
 
 mod admit;
+mod att_order;
 mod bytes;
 mod chunk_index;
 mod chunks;

@@ -8,6 +8,7 @@
 
 use nczarr_model::{Att, DimId, ErrorKind, GroupId, Model, NcType, Result, Values, Var, VarFill, VarId};
 
+use super::att_order::AttOrders;
 use super::bytes::{PutBytes, UNDEFINED};
 use super::chunk_index::{self, ChunkExtent};
 use super::datatype::{self, NATIVE_BIG};
@@ -73,6 +74,7 @@ impl DataPlacement {
 /// The content of a file's metadata.
 pub(super) struct FileMetadata<'m> {
     pub(super) model: &'m Model,
+    pub(super) orders: &'m AttOrders,
     /// The length of each dimension.
     pub(super) lens: &'m [u64],
     /// Where the data of each variable are.
@@ -212,7 +214,7 @@ impl MetadataBuilder<'_> {
         if id == GroupId::ROOT && !metadata.properties.is_empty() {
             attributes.push(text(PROPERTIES, metadata.properties.as_bytes(), false)?);
         }
-        self.attributes(&group.atts, &mut attributes)?;
+        self.attributes(id, None, &group.atts, &mut attributes)?;
         if id == GroupId::ROOT && metadata.classic_model {
             attributes.push(integer(STRICT, 1)?);
         }
@@ -223,8 +225,14 @@ impl MetadataBuilder<'_> {
     }
 
     /// Appends the user's attributes.
-    fn attributes(&mut self, atts: &Att, out: &mut Vec<AttributeMessage>) -> Result<()> {
-        for (name, values) in atts {
+    fn attributes(
+        &mut self,
+        group: GroupId,
+        var: Option<VarId>,
+        atts: &Att,
+        out: &mut Vec<AttributeMessage>,
+    ) -> Result<()> {
+        for (name, values) in self.metadata.orders.sorted(group, var, atts) {
             out.push(self.attribute(name, values).map_err(|error| error.at(name))?);
         }
         Ok(())
@@ -342,7 +350,7 @@ impl MetadataBuilder<'_> {
             let ids: Vec<i32> = var.dims.iter().map(|dim| dim.index() as i32).collect();
             attributes.push(integers("_Netcdf4Coordinates", &ids)?);
         }
-        self.attributes(&var.atts, &mut attributes)?;
+        self.attributes(var.group, Some(id), &var.atts, &mut attributes)?;
         if let Some((name, values)) = var.quantize.map(nczarr_chunkio::quantize_attribute)
             && var.atts.get(name) != Some(&values)
         {

@@ -9,6 +9,7 @@ use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, PersistTarget, 
 use nczarr_model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
 use nczarr_storage::source::SharedBytes;
 
+use super::att_order::AttOrders;
 use super::bytes::UNDEFINED;
 use super::committed::CommittedFile;
 use super::dataset::{VarSlot, WritableDataset};
@@ -150,6 +151,7 @@ fn take(
         classic_model: built.classic,
         persist,
         vars: RwLock::new(vars),
+        orders: Mutex::new(AttOrders::of_opened()),
         committed: Mutex::new(committed),
     }))
 }
