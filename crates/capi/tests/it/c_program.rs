@@ -33,7 +33,7 @@ fn compile(folder: &Path, name: &str) -> PathBuf {
             .arg("-I")
             .arg(source.join("include"))
             .arg(library().join("libnetcdf.so"))
-            .arg("-lm"),
+            .args(["-lm", "-lpthread"]),
     );
     program
 }
@@ -66,6 +66,22 @@ fn it_writes_and_reads_files_and_stores() {
             .env("LD_LIBRARY_PATH", folder.path())
             .arg(folder.path().join("a.nc"))
             .arg(store),
+    );
+    assert_eq!(text, "0 failures\n");
+}
+
+/// Eight threads write and read eight files each. `NCZ_TEST_ROUNDS` sets the number of rounds.
+#[test]
+#[cfg(target_os = "linux")]
+fn every_thread_may_call_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "threads");
+    let rounds = std::env::var("NCZ_TEST_ROUNDS").unwrap_or_else(|_| "10".to_owned());
+    let text = output(
+        Command::new(&program)
+            .env("LD_LIBRARY_PATH", folder.path())
+            .arg(folder.path())
+            .args(["8", "8", &rounds]),
     );
     assert_eq!(text, "0 failures\n");
 }
