@@ -223,7 +223,12 @@ impl<'s> HeaderCursor<'s> {
         }
         self.need(len, &what)?;
         self.charge(len.checked_mul(more), &what)?;
-        let bytes = self.elements(len, 1, &what, |byte| byte[0])?;
+        let mut bytes = self.elements(len, 1, &what, |byte| byte[0])?;
+        // netCDF-C fills up a name that became shorter with zeros, so that the header keeps its length.
+        bytes.truncate(bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        if bytes.is_empty() {
+            return Err(ErrorKind::BadName.context(format!("byte {at}: {}: empty name", what())));
+        }
         match String::from_utf8(bytes) {
             Ok(name) => Ok(name),
             Err(error) => {

@@ -83,3 +83,36 @@ fn the_chunk_cache_survives_an_edit() {
     assert_eq!((bytes, slots, preemption), (12345, 77, 0.25));
     ok(nc_close(made.id));
 }
+
+#[test]
+fn names_of_classic_files_end_before_their_zeros() {
+    for cmode in [0, CDF5] {
+        let mut made = create(cmode);
+        let x = made.dim(c"dimension", 2);
+        let v = made.var(c"variable", INT, &[x]);
+        ok(nc_put_att_text(made.id, v, c"attribute".as_ptr(), 1, c"K".as_ptr()));
+        ok(nc_enddef(made.id));
+        ok(nc_put_var_int(made.id, v, [7, 8].as_ptr()));
+        ok(nc_close(made.id));
+        // netCDF-C fills up names that became shorter.
+        let file = made.folder.path().join("a.nc");
+        let mut bytes = std::fs::read(&file).unwrap();
+        for (old, kept) in [("dimension", 1), ("variable", 3), ("attribute", 2)] {
+            let at = bytes.windows(old.len()).position(|found| found == old.as_bytes()).unwrap();
+            bytes[at + kept..at + old.len()].fill(0);
+        }
+        std::fs::write(&file, bytes).unwrap();
+        ok(nc_open(made.path.as_ptr(), WRITE, &mut made.id));
+        for name in [c"e", c"f"] {
+            let (mut id, mut len, mut values) = (-1, 0, [0; 2]);
+            ok(nc_inq_varid(made.id, c"var".as_ptr(), &mut id));
+            ok(nc_inq_attid(made.id, v, c"at".as_ptr(), &mut id));
+            ok(nc_inq_dimlen(made.id, x, &mut len));
+            ok(nc_get_var_int(made.id, v, values.as_mut_ptr()));
+            assert_eq!((len, values), (2, [7, 8]));
+            ok(nc_rename_dim(made.id, x, name.as_ptr()));
+            made.reopen(WRITE);
+        }
+        ok(nc_close(made.id));
+    }
+}
