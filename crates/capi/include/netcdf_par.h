@@ -1,4 +1,4 @@
-/* Parallel access by the functions of MPI, which the library answers like a build without it: NC_ENOPAR. */
+/* One Zarr store that several processes write. The communicator is not used. Files are NC_ENOPAR. */
 #ifndef NETCDF_PAR_H
 #define NETCDF_PAR_H
 

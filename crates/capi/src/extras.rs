@@ -1,9 +1,9 @@
-//! Functions that programs need although no public header, or only one for parallel access, declares them.
+//! Functions that programs need although no public header declares them.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
 
-use nczarr::{ErrorKind, Result};
+use nczarr::ErrorKind;
 
 use crate::boundary::memory;
 use crate::boundary::pointer::{OutPtr, TextPtr};
@@ -39,29 +39,3 @@ fn rc_get(key: TextPtr) -> Option<*mut c_char> {
 
 // The log is that of the crate `tracing`, so a level has no effect, as in a netCDF-C without logging.
 export_value!("nc_set_log_level", (_level: c_int) -> c_int, 0);
-
-/// The answer of a library without parallel access, for every communicator.
-fn no_parallel() -> Result<()> {
-    Err(ErrorKind::NoPar.context("the library has no parallel access to files"))
-}
-
-export!(
-    "nc_create_par",
-    (_path: TextPtr, _cmode: c_int, _comm: *const c_void, _info: *const c_void, _ncidp: OutPtr<c_int>),
-    no_parallel()
-);
-export!(
-    "nc_open_par",
-    (_path: TextPtr, _mode: c_int, _comm: *const c_void, _info: *const c_void, _ncidp: OutPtr<c_int>),
-    no_parallel()
-);
-export!(
-    "nc_create_par_fortran",
-    (_path: TextPtr, _cmode: c_int, _comm: c_int, _info: c_int, _ncidp: OutPtr<c_int>),
-    no_parallel()
-);
-export!(
-    "nc_open_par_fortran",
-    (_path: TextPtr, _mode: c_int, _comm: c_int, _info: c_int, _ncidp: OutPtr<c_int>),
-    no_parallel()
-);

@@ -6,6 +6,7 @@
 //!
 //! * `boundary`: the way from C and back. Pointers, `malloc`, panics and exports, and all `unsafe` code.
 //! * `table`, `open_file`: ids and open datasets. The lock of the table is held for a look-up only.
+//! * `collective`: datasets that several processes define together.
 //! * `error`: codes, `nc_strerror`, and the message of the last error (`ncz_last_error`).
 //! * `file`, `dim`, `group`, `var`, `att`: one function of C each, without logic of a format.
 //! * `types`, `type_space`, `memory_form`: user-defined types, and their elements in the layout of C.
@@ -21,6 +22,7 @@ mod boundary;
 mod memory_type;
 
 mod att;
+mod collective;
 mod dim;
 mod error;
 mod extras;

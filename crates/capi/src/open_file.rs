@@ -50,6 +50,8 @@ pub struct OpenFile {
     pub mode: c_int,
     /// The memory that holds the dataset, if the program opened or created it there.
     pub memory: Option<MemoryFile>,
+    /// Several processes write it (`nc_create_par`).
+    pub is_parallel: bool,
     /// The layouts in C of the types that were read from the file.
     pub layouts: StructLayouts,
     /// All ids of one dataset have a clone. The last one that is closed closes the dataset.
@@ -92,6 +94,7 @@ impl OpenFile {
             writable: info.writable,
             mode,
             memory: None,
+            is_parallel: false,
             layouts,
             ids: Arc::new(()),
             is_reader: false,
@@ -135,6 +138,11 @@ impl OpenFile {
     /// Notes that the dataset is in memory.
     pub fn in_memory(self, memory: MemoryFile) -> Self {
         Self { memory: Some(memory), ..self }
+    }
+
+    /// Notes that several processes write the dataset.
+    pub fn of_several_processes(self) -> Self {
+        Self { is_parallel: true, ..self }
     }
 
     /// Checks that no call on it panicked.

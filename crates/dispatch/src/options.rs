@@ -74,6 +74,10 @@ pub struct Options {
     /// No other process writes this dataset, so writes of partial chunks need no conditional writes. The
     /// fragment option is `exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
     pub exclusive: bool,
+    /// Several processes make the same definitions at the same time. A document that this process stores for
+    /// the first time joins one that is stored already. If it describes another object, storing it is
+    /// `NC_ENAMEINUSE`.
+    pub collective: bool,
     /// Whether a string that exceeds a fixed-length variable is truncated at a character boundary instead of
     /// rejected.
     pub truncate_strings: bool,
@@ -107,6 +111,7 @@ impl Default for Options {
             missing_chunks: MissingChunks::default(),
             forbidden: ForbiddenKeys::default(),
             exclusive: false,
+            collective: false,
             truncate_strings: false,
             annotate: false,
             memory_map: false,
@@ -125,6 +130,7 @@ impl fmt::Debug for Options {
             .field("missing_chunks", &self.missing_chunks)
             .field("forbidden", &self.forbidden)
             .field("exclusive", &self.exclusive)
+            .field("collective", &self.collective)
             .field("truncate_strings", &self.truncate_strings)
             .field("annotate", &self.annotate)
             .field("memory_map", &self.memory_map)

@@ -7,6 +7,7 @@ pub mod lifecycle;
 mod memory;
 pub mod mode;
 pub mod open;
+mod parallel;
 mod path;
 mod process;
 mod settings;

@@ -58,7 +58,7 @@ fn writer_of(path: &[u8]) -> Option<Arc<OpenFile>> {
 }
 
 /// A path that is no dataset of any kind is `NC_ENOTNC`.
-fn recognised(error: Error) -> Error {
+pub fn recognised(error: Error) -> Error {
     if error.kind() == ErrorKind::NotZarr {
         return ErrorKind::NotNc.context(error.what().to_owned()).caused_by(error);
     }

@@ -31,6 +31,21 @@ type Steps = *const isize;
 unsafe extern "C" {
     pub safe fn nc_create(path: Text, cmode: c_int, ncid: &mut c_int) -> c_int;
     pub safe fn nc_open(path: Text, mode: c_int, ncid: &mut c_int) -> c_int;
+    pub safe fn nc_create_par_fortran(
+        path: Text,
+        cmode: c_int,
+        comm: c_int,
+        info: c_int,
+        id: &mut c_int,
+    ) -> c_int;
+    pub safe fn nc_open_par_fortran(
+        path: Text,
+        mode: c_int,
+        comm: c_int,
+        info: c_int,
+        id: &mut c_int,
+    ) -> c_int;
+    pub safe fn nc_var_par_access(ncid: c_int, var: c_int, access: c_int) -> c_int;
     pub safe fn nc_close(ncid: c_int) -> c_int;
     pub safe fn nc_abort(ncid: c_int) -> c_int;
     pub safe fn nc_delete(path: Text) -> c_int;

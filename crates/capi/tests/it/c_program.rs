@@ -86,6 +86,26 @@ fn every_thread_may_call_it() {
     assert_eq!(text, "0 failures\n");
 }
 
+/// Processes without communication create one store and fill parts of it. `NCZ_TEST_PROCESSES` sets their
+/// number.
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_fill_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "processes");
+    let processes = std::env::var("NCZ_TEST_PROCESSES").unwrap_or_else(|_| "16".to_owned());
+    for (mode, has_records) in [("nczarr,v2,file", "1"), ("nczarr,v3,file", "1"), ("zarr,v3,file", "0")] {
+        let store = format!("file://{}/{mode}.zarr#mode={mode}", folder.path().display());
+        let text = output(
+            Command::new(&program)
+                .env("LD_LIBRARY_PATH", folder.path())
+                .args([&store, &processes])
+                .arg(has_records),
+        );
+        assert_eq!(text, "0 failures\n", "{mode}");
+    }
+}
+
 /// The headers declare every function of the library, and the library has every function of the headers.
 #[test]
 #[cfg(target_os = "linux")]

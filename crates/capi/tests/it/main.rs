@@ -9,6 +9,8 @@ mod errors;
 mod ids;
 mod memory;
 mod modes;
+#[cfg(target_os = "linux")]
+mod parallel;
 mod transfers;
 mod user_types;
 mod variables;

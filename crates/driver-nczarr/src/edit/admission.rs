@@ -131,7 +131,8 @@ impl Admission<'_> {
     /// Fetches from the storage the facts that the edit depends on.
     fn query_storage(&self, edit: &Edit<'_>) -> Result<StorageFacts> {
         let place = |parent: GroupId, name: &str, child: Option<NodeId>| {
-            if self.catalog.created {
+            // Other processes may have stored the same node meanwhile.
+            if self.catalog.created || self.catalog.options.collective {
                 return Ok(StorageFacts::default());
             }
             // An opened dataset may contain objects that no list names.

@@ -89,7 +89,10 @@ fn assemble(loaded: DatasetBuilder, opening: OpenContext<'_>) -> Result<Arc<dyn 
     // Annotations refer to dimensions by name.
     let asked = loaded.annotated || request.target.has_mode("annotate");
     let annotate = opening.use_names && flavour == Flavour::Zarr && asked;
-    let named_dims = opening.use_names && (loaded.xarray_dims || annotate || flavour == Flavour::NcZarr);
+    // Processes that define the dataset together begin with an empty one.
+    let is_new = request.options.collective && loaded.model.vars().len() == 0;
+    let named_dims =
+        opening.use_names && (loaded.xarray_dims || annotate || is_new || flavour == Flavour::NcZarr);
     about.xarray_dims = named_dims;
     let stale = loaded.stale_dims;
     if let Some(found) =

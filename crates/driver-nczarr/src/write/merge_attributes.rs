@@ -83,7 +83,12 @@ fn lists(
     let other: Result<Json> = document(found);
     let Ok(other) = other else { return Ok(ours.clone()) };
     let mut ours = document(ours)?;
-    let base = if base.is_null() { Json::Object(Object::new()) } else { document(base)? };
+    let base = if base.is_null() {
+        // Other writers added everything that is stored.
+        Json::Object([(NCZARR_GROUP, Json::Object(Object::new()))].into_iter().collect())
+    } else {
+        document(base)?
+    };
     merge.raise(&mut ours, &other);
     merge_lists(&mut ours, &base, &other, gone, missing);
     let merged = ours.as_object().and_then(|attrs| attrs.get(NCZARR_GROUP)).and_then(Json::as_object);

@@ -27,8 +27,10 @@ use crate::metadata::v3::render::V3Renderer;
 use crate::metadata::variable::StoredVariable;
 use crate::write::committed::CommittedMetadata;
 use crate::write::documents::{DocumentKind, NodeTexts};
+use crate::write::joined;
 use crate::write::length_merge::{LengthMerge, UnlimitedDim};
 use crate::write::merge::{self, MergeKind};
+use crate::write::merge_v3::EMPTY_BASE;
 use crate::write::render::{self, Renderer};
 use crate::write::threads::{lock, threads};
 
@@ -179,6 +181,7 @@ impl DocumentStore<'_> {
             committed,
             single_document: self.catalog.format == ZarrFormat::V3,
             merges: self.catalog.map.caps().conditional_write && !self.catalog.options.exclusive,
+            joins: self.catalog.options.collective,
             next: AtomicUsize::new(0),
             ready: Mutex::default(),
             waiting: Mutex::default(),
@@ -310,6 +313,8 @@ struct StoreJob<'b> {
     single_document: bool,
     /// Whether changes of other writers can be merged.
     merges: bool,
+    /// Whether a new document joins the one that another process stored.
+    joins: bool,
     next: AtomicUsize,
     /// Nodes whose attributes are stored and whose marker has no ticket yet.
     ready: Mutex<Vec<usize>>,
@@ -346,9 +351,10 @@ impl StoreJob<'_> {
                 self.single_document || self.merges && of == part && !matches!(merge, LengthMerge::None)
             }
         };
+        let joins = |part: DocumentKind| self.joins && known[part as usize].is_none();
         let merges = [DocumentKind::Attrs, DocumentKind::Marker]
             .into_iter()
-            .any(|part| changed(part) && is_shared(part) && known[part as usize].is_some());
+            .any(|part| changed(part) && (joins(part) || is_shared(part) && known[part as usize].is_some()));
         let first = [DocumentKind::Attrs, DocumentKind::Marker].into_iter().find(|&part| changed(part));
         if let Some(first) = first.filter(|_| !merges) {
             node.key(&state, first, key)?;
@@ -390,7 +396,8 @@ impl StoreJob<'_> {
             let Some(text) = slot.text(part) else { continue };
             node.key(&self.documents.catalog.read_state(), part, &mut key)?;
             slot.handed[part as usize].store(true, Ordering::Relaxed);
-            let base = self.committed.texts(node)[part as usize].as_deref();
+            let known = self.committed.texts(node)[part as usize].as_deref();
+            let joins = self.joins && known.is_none();
             let (merge, kind) = match part {
                 _ if self.single_document => (&merge, MergeKind::SingleDocument),
                 DocumentKind::Attrs if part == merged_part => (&merge, MergeKind::Attrs),
@@ -398,8 +405,9 @@ impl StoreJob<'_> {
                 DocumentKind::Marker => (&merge, MergeKind::Marker),
             };
             let is_shared = kind != MergeKind::Marker || part == merged_part;
-            let done = match base.filter(|_| is_shared) {
+            let done = match known.filter(|_| is_shared) {
                 Some(base) => self.merge_text(&key, (merge, kind), [text, base]),
+                None if joins => self.merge_text(&key, (merge, kind), [text, EMPTY_BASE]),
                 None => self.documents.catalog.map.write(&key, text.as_bytes()),
             };
             let stop = done.is_err();
@@ -428,6 +436,11 @@ impl StoreJob<'_> {
                     new.extend_from_slice(text.as_bytes());
                     return Ok(());
                 };
+                if self.joins {
+                    let format = self.documents.catalog.format;
+                    joined::check(merge, kind, format, [text, base], old, limits)
+                        .map_err(|error| error.in_key(key).at(key))?;
+                }
                 let merged = merge::merge_documents(merge, kind, [text, base], old, &gone, limits);
                 let merged = merged.map_err(|error| error.in_key(key).at(key))?;
                 new.extend_from_slice(merged.text.as_bytes());
