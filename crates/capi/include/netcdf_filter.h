@@ -64,6 +64,12 @@
 #define H5Z_FILTER_BLOSC 32001
 #endif
 
+/* A list of directories. */
+typedef struct NCPluginList {
+    size_t ndirs;
+    char **dirs;
+} NCPluginList;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -81,6 +87,13 @@ int nc_def_var_blosc(int ncid, int varid, unsigned subcompressor, unsigned level
     unsigned addshuffle);
 int nc_inq_var_blosc(int ncid, int varid, int *hasfilterp, unsigned *subcompressorp, unsigned *levelp,
     unsigned *blocksizep, unsigned *addshufflep);
+
+/* The directories of plugins: first those of HDF5_PLUGIN_PATH. The library keeps the list, but loads no plugins. */
+int nc_plugin_path_ndirs(size_t *ndirsp);
+int nc_plugin_path_get(NCPluginList *dirs);
+int nc_plugin_path_set(NCPluginList *dirs);
+int nc_plugin_path_initialize(void);
+int nc_plugin_path_finalize(void);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 //! * `file`, `dim`, `group`, `var`, `att`: one function of C each, without logic of a format.
 //! * `types`, `type_space`, `memory_form`: user-defined types, and their elements in the layout of C.
 //! * `transfer`: all functions that move data of variables.
+//! * `auxiliary`: the helpers of `netcdf_aux.h`.
 //! * `v2`: the interface of netCDF 2, on the functions above.
 //!
 //! A function that is not built is not exported.
@@ -22,6 +23,7 @@ mod boundary;
 mod memory_type;
 
 mod att;
+mod auxiliary;
 mod collective;
 mod dim;
 mod error;

@@ -52,6 +52,11 @@ impl<'m> TypeSpace<'m> {
         offset.copied().unwrap_or(field.offset)
     }
 
+    /// Returns the alignment of an element in C.
+    pub fn alignment(&self, ty: NcType) -> Result<usize> {
+        alignment(self.model, ty, 0)
+    }
+
     /// Whether elements have no pointers.
     pub fn is_fixed(&self, ty: NcType) -> Result<bool> {
         self.model.is_fixed(ty)

@@ -10,6 +10,7 @@ mod export;
 pub mod globals;
 pub mod lent_memory;
 pub mod memory;
+pub mod plugin_list;
 pub mod pointer;
 pub mod user_memory;
 

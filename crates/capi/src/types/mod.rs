@@ -2,8 +2,8 @@
 
 mod compound;
 mod enumeration;
-mod inquire;
-mod memory;
+pub mod inquire;
+pub mod memory;
 mod opaque;
 mod vlen;
 

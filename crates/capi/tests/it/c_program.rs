@@ -70,6 +70,16 @@ fn it_writes_and_reads_files_and_stores() {
     assert_eq!(text, "0 failures\n");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn helpers_beside_the_interface_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "helpers");
+    let text =
+        output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()).arg(folder.path().join("a.nc")));
+    assert_eq!(text, "0 failures\n");
+}
+
 /// Eight threads write and read eight files each. `NCZ_TEST_ROUNDS` sets the number of rounds.
 #[test]
 #[cfg(target_os = "linux")]
@@ -114,7 +124,7 @@ fn headers_and_library_have_the_same_functions() {
         output(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libnetcdf.so")));
     let mut exported: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').nth(2)).collect();
     let mut text = String::new();
-    for name in ["netcdf.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"] {
+    for name in ["netcdf.h", "netcdf_aux.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
         text.push_str(&std::fs::read_to_string(path).unwrap());
     }

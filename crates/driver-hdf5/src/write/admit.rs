@@ -18,8 +18,8 @@ enum LateEdit {
 impl WritableDataset {
     /// Checks whether the file can hold the edit, then calls `then`. Other threads see both as one step.
     ///
-    /// As in netCDF-C, an attribute may get or lose the name `_FillValue` after data were written. HDF5 stores
-    /// the value of unwritten elements elsewhere. `then` receives the variable whose value is final.
+    /// As in netCDF-C, an attribute may get or lose the name `_FillValue` after data were written. HDF5
+    /// stores the value of unwritten elements elsewhere. `then` receives the variable whose value is final.
     pub(super) fn admit_and<T>(
         &self,
         edit: &Edit<'_>,

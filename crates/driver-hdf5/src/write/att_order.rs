@@ -1,8 +1,8 @@
 //! The order of attributes in the file, where it differs from that of the session.
 //!
-//! HDF5 stores attributes in the order of their creation. netCDF-C creates an attribute anew if its name, type
-//! or number of values changes, so it moves behind those that exist. The session that changes it keeps its
-//! place.
+//! HDF5 stores attributes in the order of their creation. netCDF-C creates an attribute anew if its name,
+//! type or number of values changes, so it moves behind those that exist. The session that changes it keeps
+//! its place.
 
 use std::collections::HashMap;
 
