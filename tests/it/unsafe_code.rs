@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/chunkio/src/cache.rs", "a look at the elements of an entry, under its lock"),
     ("crates/chunkio/src/kernel/bytes.rs", "kernels: elements that lie in the result already"),
     ("crates/chunkio/src/kernel/convert.rs", "kernels: vector code, and elements into uninitialised memory"),
+    ("crates/chunkio/src/kernel/half_floats.rs", "kernels: vector code"),
     ("crates/chunkio/src/kernel/linear.rs", "kernels: vector code"),
     ("crates/chunkio/src/kernel/linear_avx2.rs", "kernels: vector code"),
     ("crates/chunkio/src/kernel/mod.rs", "kernels"),

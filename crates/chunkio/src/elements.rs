@@ -6,17 +6,13 @@
 
 use std::borrow::Cow;
 
-use half::slice::HalfFloatSliceExt;
-use half::{bf16, f16};
 use nczarr_codec::{Filter, FilterInfo, Json, ZarrFormat};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 
 use crate::ElementPiece;
-
-/// The number of half floats that are converted at once, on the stack.
-const BLOCK: usize = 256;
+use crate::kernel::half_floats::{narrow, widen};
 
 static INFO: FilterInfo = FilterInfo::new("elements", "");
 
@@ -63,8 +59,7 @@ impl ElementPiece {
 
     fn load(&self, stored: &[u8], held: &mut [u8]) {
         match *self {
-            Self::Halves { half: Half::Binary16, big_endian, .. } => widen::<f16>(stored, big_endian, held),
-            Self::Halves { half: Half::BFloat16, big_endian, .. } => widen::<bf16>(stored, big_endian, held),
+            Self::Halves { half, big_endian, .. } => widen(half, big_endian, stored, held),
             Self::Numbers { size, .. } if !self.is_same() => swap(size, stored, held),
             Self::Bytes(_) | Self::Numbers { .. } => held.copy_from_slice(stored),
         }
@@ -72,8 +67,7 @@ impl ElementPiece {
 
     fn save(&self, held: &[u8], stored: &mut [u8]) {
         match *self {
-            Self::Halves { half: Half::Binary16, big_endian, .. } => narrow::<f16>(held, big_endian, stored),
-            Self::Halves { half: Half::BFloat16, big_endian, .. } => narrow::<bf16>(held, big_endian, stored),
+            Self::Halves { half, big_endian, .. } => narrow(half, big_endian, held, stored),
             Self::Numbers { size, .. } if !self.is_same() => swap(size, held, stored),
             Self::Bytes(_) | Self::Numbers { .. } => stored.copy_from_slice(held),
         }
@@ -94,67 +88,6 @@ fn swap(size: usize, from: &[u8], to: &mut [u8]) {
         _ => {
             to.copy_from_slice(from);
             to.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
-        }
-    }
-}
-
-/// A 16-bit float.
-trait HalfFloat: Copy {
-    fn of_bits(bits: u16) -> Self;
-    fn bits(self) -> u16;
-    fn widen(from: &[Self], to: &mut [f32]);
-    fn narrow(from: &[f32], to: &mut [Self]);
-}
-
-macro_rules! short {
-    ($($t:ident)*) => {$(
-        impl HalfFloat for $t {
-            fn of_bits(bits: u16) -> Self {
-                Self::from_bits(bits)
-            }
-            fn bits(self) -> u16 {
-                self.to_bits()
-            }
-            fn widen(from: &[Self], to: &mut [f32]) {
-                from.convert_to_f32_slice(to);
-            }
-            fn narrow(from: &[f32], to: &mut [Self]) {
-                to.convert_from_f32_slice(from);
-            }
-        }
-    )*};
-}
-
-short!(f16 bf16);
-
-fn widen<T: HalfFloat>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
-    let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
-    for (from, to) in
-        stored.as_chunks::<2>().0.chunks(BLOCK).zip(held.as_chunks_mut::<4>().0.chunks_mut(BLOCK))
-    {
-        for (half, bytes) in halves.iter_mut().zip(from) {
-            *half =
-                T::of_bits(if big_endian { u16::from_be_bytes(*bytes) } else { u16::from_le_bytes(*bytes) });
-        }
-        T::widen(&halves[..from.len()], &mut singles[..from.len()]);
-        for (bytes, single) in to.iter_mut().zip(&singles) {
-            *bytes = single.to_ne_bytes();
-        }
-    }
-}
-
-fn narrow<T: HalfFloat>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
-    let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
-    for (from, to) in
-        held.as_chunks::<4>().0.chunks(BLOCK).zip(stored.as_chunks_mut::<2>().0.chunks_mut(BLOCK))
-    {
-        for (single, bytes) in singles.iter_mut().zip(from) {
-            *single = f32::from_ne_bytes(*bytes);
-        }
-        T::narrow(&singles[..from.len()], &mut halves[..from.len()]);
-        for (bytes, half) in to.iter_mut().zip(&halves) {
-            let bits = half.bits();
-            *bytes = if big_endian { bits.to_be_bytes() } else { bits.to_le_bytes() };
         }
     }
 }
@@ -325,7 +258,7 @@ mod tests {
             (Half::BFloat16, false, [0x80, 0x3f]),
             (Half::BFloat16, true, [0x3f, 0x80]),
         ] {
-            let (times, single) = (BLOCK * 2 + 3, 1.0_f32.to_ne_bytes());
+            let (times, single) = (515, 1.0_f32.to_ne_bytes());
             both(
                 &[ElementPiece::Halves { half, count: 1, big_endian }],
                 &one.repeat(times),

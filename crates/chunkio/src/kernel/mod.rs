@@ -8,6 +8,7 @@
 
 mod bytes;
 mod convert;
+pub(crate) mod half_floats;
 mod linear;
 #[cfg(target_arch = "x86_64")]
 mod linear_avx2;

@@ -4,7 +4,6 @@
 //! They are shown as the next larger type, half floats as singles, as in Zarr. HDF5 loses the sign of some
 //! integers if it only swaps their bytes. This driver keeps it.
 
-use ::half::{bf16, f16};
 use nczarr_dispatch::{CacheConfig, EncodedChunk, EncodedChunks, MemMut, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Values, convert};
@@ -77,14 +76,8 @@ impl BitField {
     /// Returns the numbers in several elements.
     pub(super) fn values(self, bytes: &[u8]) -> Values {
         let numbers = bytes.chunks_exact(self.size).map(|element| self.number(element));
-        match self.half {
-            Some(Half::Binary16) => {
-                return Values::Float(numbers.map(|bits| f16::from_bits(bits as u16).to_f32()).collect());
-            }
-            Some(Half::BFloat16) => {
-                return Values::Float(numbers.map(|bits| bf16::from_bits(bits as u16).to_f32()).collect());
-            }
-            None => {}
+        if let Some(half) = self.half {
+            return Values::Float(numbers.map(|bits| half.to_single(bits as u16)).collect());
         }
         match self.nc_type() {
             NcType::Byte => Values::Byte(numbers.map(|number| number as i8).collect()),

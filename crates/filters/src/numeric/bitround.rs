@@ -167,7 +167,7 @@ impl Filter for Bitround {
 
 #[cfg(test)]
 mod tests {
-    use half::f16;
+    use nczarr_model::convert::Half;
 
     use super::*;
     use crate::numeric::testing::{bound, bytes_of, encode};
@@ -195,7 +195,7 @@ mod tests {
             bytes_of(&rounded, true)
         );
         let bits =
-            |values: &[f64]| values.iter().map(|&value| f16::from_f64(value).to_bits()).collect::<Vec<_>>();
+            |values: &[f64]| values.iter().map(|&value| Half::Binary16.of_double(value)).collect::<Vec<_>>();
         let found = encode(&*filter(3, item(2, false)), &bytes_of(&bits(&values), false)).unwrap();
         assert_eq!(
             found,

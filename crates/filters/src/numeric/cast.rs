@@ -1,7 +1,7 @@
 //! Converts values between types: [`CastRules`].
 
-use half::f16;
 use nczarr_codec::ItemKind;
+use nczarr_model::convert::Half;
 
 use super::number::{NumberFormat, WideValue};
 
@@ -161,7 +161,7 @@ impl CastRules {
 fn step(value: f64, size: usize, up: bool) -> f64 {
     match (size, up) {
         (2, _) => {
-            let bits = f16::from_f64(value).to_bits();
+            let bits = Half::Binary16.of_double(value);
             let (sign, magnitude) = (bits & 0x8000, bits & 0x7fff);
             let is_away = (sign == 0) == up;
             let bits = match (magnitude, is_away) {
@@ -175,7 +175,7 @@ fn step(value: f64, size: usize, up: bool) -> f64 {
                 (_, true) => bits + 1,
                 (_, false) => bits - 1,
             };
-            f16::from_bits(bits).to_f64()
+            Half::Binary16.to_single(bits).into()
         }
         (4, true) => (value as f32).next_up().into(),
         (4, false) => (value as f32).next_down().into(),

@@ -3,8 +3,8 @@
 //! [`WideValue`] holds every value of every type exactly. Sums, products and quotients of floats are computed
 //! in 64 bits and rounded to the type, which gives the same result as computing in the type.
 
-use half::f16;
 use nczarr_codec::{ItemKind, ItemType, OutBuf};
+use nczarr_model::convert::Half;
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// A value of any type.
@@ -56,7 +56,7 @@ impl NumberFormat {
             (ItemKind::UInt, 2) => Self::of::<u16>(item),
             (ItemKind::UInt, 4) => Self::of::<u32>(item),
             (ItemKind::UInt, 8) => Self::of::<u64>(item),
-            (ItemKind::Float, 2) => Self::of::<f16>(item),
+            (ItemKind::Float, 2) => Self::of::<Float16>(item),
             (ItemKind::Float, 4) => Self::of::<f32>(item),
             (ItemKind::Float, 8) => Self::of::<f64>(item),
             _ => return None,
@@ -245,22 +245,41 @@ macro_rules! floats {
 }
 
 floats! {
-    f16: 2, |value| f16::from_f32(value as f32), half_of;
+    Float16: 2, |value| Float16::from_f32(value as f32), Float16::from_f64;
     f32: 4, |value| value as f32, |value| value as f32;
     f64: 8, |value| value as f64, |value| value;
 }
 
-/// Returns the nearest 16-bit float. The step through 32 bits rounds to odd, so that it makes no ties.
-fn half_of(value: f64) -> f16 {
-    let near = value as f32;
-    let error = f64::from(near) - value;
-    if error == 0.0 || !error.is_finite() {
-        return f16::from_f32(near);
+/// The bits of a 16-bit float.
+#[derive(Clone, Copy)]
+struct Float16(u16);
+
+impl Float16 {
+    fn from_le_bytes(bytes: [u8; 2]) -> Self {
+        Self(u16::from_le_bytes(bytes))
     }
-    let bits = near.to_bits();
-    // Towards zero, then odd.
-    let below = if f64::from(near).abs() > value.abs() { bits - 1 } else { bits };
-    f16::from_f32(f32::from_bits(below | 1))
+
+    fn to_le_bytes(self) -> [u8; 2] {
+        self.0.to_le_bytes()
+    }
+
+    fn from_f32(value: f32) -> Self {
+        Self(Half::Binary16.of_single(value))
+    }
+
+    fn from_f64(value: f64) -> Self {
+        Self(Half::Binary16.of_double(value))
+    }
+
+    fn is_finite(self) -> bool {
+        f64::from(self).is_finite()
+    }
+}
+
+impl From<Float16> for f64 {
+    fn from(value: Float16) -> Self {
+        Half::Binary16.to_single(value.0).into()
+    }
 }
 
 /// A boolean of one byte.
@@ -358,7 +377,7 @@ mod tests {
     fn slow_half(value: f64) -> u16 {
         let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
         let near = (0..0x7c00u16).min_by(|a, b| {
-            let off = |bits: u16| (f64::from(f16::from_bits(bits)) - value.abs()).abs();
+            let off = |bits: u16| (f64::from(Float16(bits)) - value.abs()).abs();
             off(*a).total_cmp(&off(*b)).then_with(|| (a & 1).cmp(&(b & 1)))
         });
         // Values nearer to the next power of two than to the largest float are infinite.
@@ -375,14 +394,14 @@ mod tests {
             for value in [base, base.next_up(), base.next_down(), base * (1.0 + 1e-12), base * (1.0 - 1e-12)]
             {
                 for value in [value, -value] {
-                    assert_eq!(half_of(value).to_bits(), slow_half(value), "{value:e}");
+                    assert_eq!(Float16::from_f64(value).0, slow_half(value), "{value:e}");
                 }
             }
         }
-        assert!(half_of(f64::NAN).is_nan());
-        assert_eq!(half_of(f64::NEG_INFINITY), f16::NEG_INFINITY);
-        assert_eq!(half_of(1e300), f16::INFINITY);
-        assert_eq!(half_of(-0.0).to_bits(), 0x8000);
+        assert!(f64::from(Float16::from_f64(f64::NAN)).is_nan());
+        assert_eq!(Float16::from_f64(f64::NEG_INFINITY).0, 0xfc00);
+        assert_eq!(Float16::from_f64(1e300).0, 0x7c00);
+        assert_eq!(Float16::from_f64(-0.0).0, 0x8000);
     }
 
     proptest::proptest! {
@@ -391,7 +410,7 @@ mod tests {
         #[test]
         fn halves_are_the_nearest_anywhere(value in -70000.0f64..70000.0, shift in 0i32..40) {
             let value = value * 2f64.powi(-shift);
-            proptest::prop_assert_eq!(half_of(value).to_bits(), slow_half(value));
+            proptest::prop_assert_eq!(Float16::from_f64(value).0, slow_half(value));
         }
     }
 }

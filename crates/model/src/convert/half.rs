@@ -5,8 +5,6 @@
 
 use std::mem::MaybeUninit;
 
-use ::half::{bf16, f16};
-
 use super::number::Number;
 use super::{Row, no_row, with_number};
 use crate::{NcType, Result};
@@ -23,21 +21,74 @@ pub enum Half {
 impl Half {
     /// Returns the nearest value, ties to even; infinite beyond the range.
     pub fn nearest(self, value: f64) -> f32 {
-        let value = to_odd(value);
+        self.to_single(self.of_double(value))
+    }
+
+    /// Returns the value of stored bits. A signalling NaN becomes a quiet one.
+    #[inline(always)]
+    pub fn to_single(self, bits: u16) -> f32 {
         match self {
-            Self::Binary16 => f16::from_f32(value).to_f32(),
-            Self::BFloat16 => bf16::from_f32(value).to_f32(),
+            Self::Binary16 => {
+                let sign = u32::from(bits & 0x8000) << 16;
+                let magnitude = u32::from(bits & 0x7fff) << 13;
+                // The exponents differ by 112. The multiplication also makes subnormal numbers normal.
+                let number = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+                let quiet = if magnitude > 0x7c00 << 13 { QUIET } else { 0 };
+                let not_finite = INFINITE | magnitude | quiet;
+                f32::from_bits(sign | if magnitude >= 0x7c00 << 13 { not_finite } else { number })
+            }
+            Self::BFloat16 => {
+                let quiet = if bits & 0x7fff > 0x7f80 { QUIET } else { 0 };
+                f32::from_bits(u32::from(bits) << 16 | quiet)
+            }
         }
+    }
+
+    /// Returns the bits of the nearest value, ties to even; infinite beyond the range. NaN keeps its upper
+    /// bits.
+    #[inline(always)]
+    pub fn of_single(self, value: f32) -> u16 {
+        let bits = value.to_bits();
+        let magnitude = bits & 0x7fff_ffff;
+        match self {
+            Self::Binary16 => {
+                let normal =
+                    magnitude.wrapping_add(0xfff + (magnitude >> 13 & 1)).wrapping_sub(112 << 23) >> 13;
+                // One half has the last place of subnormal half floats, so the addition rounds.
+                let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
+                // The first comparison is with the least normal number, the second with the midpoint of the
+                // greatest number and the next power of two.
+                let finite = if magnitude < 0x3880_0000 { subnormal } else { normal };
+                let number = if magnitude >= 0x477f_f000 { 0x7c00 } else { finite };
+                let nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+                ((bits >> 16 & 0x8000) | if magnitude > INFINITE { nan } else { number }) as u16
+            }
+            Self::BFloat16 => {
+                let number = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+                ((if magnitude > INFINITE { bits | QUIET } else { number }) >> 16) as u16
+            }
+        }
+    }
+
+    /// Returns the bits of the nearest value, ties to even; infinite beyond the range.
+    pub fn of_double(self, value: f64) -> u16 {
+        self.of_single(to_odd(value))
     }
 
     /// Returns the greatest finite value.
     fn max(self) -> f64 {
         match self {
-            Self::Binary16 => f16::MAX.into(),
-            Self::BFloat16 => bf16::MAX.into(),
+            Self::Binary16 => self.to_single(0x7bff).into(),
+            Self::BFloat16 => self.to_single(0x7f7f).into(),
         }
     }
 }
+
+/// The bits of an infinite single.
+const INFINITE: u32 = 0x7f80_0000;
+
+/// The bit of a single that makes NaN quiet.
+const QUIET: u32 = 0x0040_0000;
 
 /// Returns the conversion of native elements to singles that half floats hold.
 ///
@@ -96,8 +147,10 @@ fn to_odd(value: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use ::half::{bf16, f16};
     use proptest::prelude::*;
+
+    use super::*;
 
     /// Returns the nearest half float, and the even one in a tie.
     fn slow(value: f64) -> f64 {
@@ -111,6 +164,32 @@ mod tests {
             distance(a).total_cmp(&distance(b)).then_with(|| (a.to_bits() & 1).cmp(&(b.to_bits() & 1)))
         });
         f64::from(best.unwrap()).copysign(value)
+    }
+
+    #[test]
+    fn all_bits_are_those_of_the_crate_half() {
+        for bits in 0..=u16::MAX {
+            assert_eq!(
+                Half::Binary16.to_single(bits).to_bits(),
+                f16::from_bits(bits).to_f32().to_bits(),
+                "{bits:#x}"
+            );
+            assert_eq!(
+                Half::BFloat16.to_single(bits).to_bits(),
+                bf16::from_bits(bits).to_f32().to_bits(),
+                "{bits:#x}"
+            );
+        }
+        // Each exponent and sign, with the bits around each place where rounding changes.
+        for upper in 0..=u32::from(u16::MAX) {
+            for lower in
+                [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2fff, 0x3000, 0x3001, 0x7fff, 0x8000, 0x8001, 0xffff]
+            {
+                let value = f32::from_bits(upper << 16 | lower);
+                assert_eq!(Half::Binary16.of_single(value), f16::from_f32(value).to_bits(), "{value:e}");
+                assert_eq!(Half::BFloat16.of_single(value), bf16::from_f32(value).to_bits(), "{value:e}");
+            }
+        }
     }
 
     #[test]
