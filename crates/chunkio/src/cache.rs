@@ -196,6 +196,16 @@ pub(crate) struct DirtyChunk {
 }
 
 impl DirtyChunk {
+    /// Sorts by the position in the grid.
+    pub(crate) fn sort_by_index(chunks: &mut [Self]) {
+        chunks.sort_unstable_by(|a, b| a.index.cmp(&b.index));
+    }
+
+    /// Sorts by the order of write-back: complete chunks first, then the ones that changed earlier.
+    pub(crate) fn sort_by_age(chunks: &mut [Self]) {
+        chunks.sort_unstable_by_key(|entry| (!entry.complete, entry.changed));
+    }
+
     /// Describes a chunk, if it is changed.
     pub(crate) fn of<D>(entry: &CachedChunk<D>) -> Option<Self> {
         let changed = |entry: &CachedChunk<D>| Self {

@@ -17,7 +17,7 @@ use nczarr_dispatch::Options;
 use nczarr_model::{CheckedSlab, Error, ErrorKind, Result};
 use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap, ZMapExt};
 
-use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
+use crate::cache::{CachedChunk, ChunkCache, DirtyChunk, InsertOutcome};
 use crate::claims::{ChunkClaim, ChunkClaims};
 use crate::fast::pending_batch::PendingBatch;
 use crate::grid::{ChunkGrid, ChunkIndex};
@@ -284,7 +284,7 @@ impl<F: ElementKind> ArrayEngine<F> {
                 InsertOutcome::Present => {}
                 InsertOutcome::Crowded => {
                     let mut crowd = self.cache.dirty_in_group(index);
-                    crowd.sort_unstable_by_key(|entry| (!entry.complete, entry.changed));
+                    DirtyChunk::sort_by_age(&mut crowd);
                     if let Some(oldest) = crowd.first() {
                         self.write_back(&oldest.index)?;
                         self.cache.remove_clean(&oldest.index);
@@ -307,9 +307,7 @@ impl<F: ElementKind> ArrayEngine<F> {
             }
             let mut part =
                 ChunkPart { elems: 1, chunk_start: inside * grid.strides[dim], ..ChunkPart::default() };
-            let mut dims: Vec<usize> = (0..grid.rank()).collect();
-            dims.sort_by_key(|&at| grid.strides[at]);
-            for at in dims {
+            for at in grid.innermost_first() {
                 let n = if at == dim { outside } else { grid.chunk[at] as usize };
                 part.nest(StridedRun { n, chunk: grid.strides[at], mem: grid.strides[at] });
             }

@@ -111,6 +111,13 @@ impl ChunkGrid {
         Ok(Self { dims, chunk, strides, steps, elems, row })
     }
 
+    /// Returns the dimensions, the innermost one in a chunk first.
+    pub(crate) fn innermost_first(&self) -> Vec<usize> {
+        let mut dims: Vec<usize> = (0..self.rank()).collect();
+        dims.sort_by_key(|&dim| self.strides[dim]);
+        dims
+    }
+
     /// Returns the offset of an element in its chunk, and puts the chunk's coordinates into `index`. `None`
     /// if the element is outside the current shape, if the rank differs, or if `index` is too short.
     pub(crate) fn element(&self, at: &[u64], index: &mut [u64]) -> Option<usize> {

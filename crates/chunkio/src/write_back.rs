@@ -28,7 +28,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     /// Stores all changed chunks. Continues after an error and returns the first.
     pub(crate) fn flush(&self) -> Result<()> {
         let mut changed = self.cache.changed();
-        changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
+        DirtyChunk::sort_by_index(&mut changed);
         self.store_changed(&changed)
     }
 
@@ -45,14 +45,14 @@ impl<F: ElementKind> ArrayEngine<F> {
         }
         let mut wanted = excess + self.cache.budget() / 4;
         let mut changed = self.cache.changed();
-        changed.sort_unstable_by_key(|entry| (!entry.complete, entry.changed));
+        DirtyChunk::sort_by_age(&mut changed);
         changed.retain(|entry| {
             let take = wanted > 0;
             wanted = wanted.saturating_sub(entry.cost);
             take
         });
         // In grid order, so that two threads never wait for each other.
-        changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
+        DirtyChunk::sort_by_index(&mut changed);
         let result = self.store_changed(&changed);
         changed.iter().for_each(|entry| self.cache.remove_clean(&entry.index));
         result

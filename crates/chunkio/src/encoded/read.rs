@@ -24,7 +24,7 @@ impl<F: ElementKind> ArrayEngine<F> {
         }
         let dirty = |index: &ChunkIndex| self.cache.with_chunk(index, DirtyChunk::of)?;
         let mut changed: Vec<DirtyChunk> = chunks.iter().filter_map(dirty).collect();
-        changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
+        DirtyChunk::sort_by_index(&mut changed);
         changed.dedup_by(|a, b| a.index == b.index);
         if changed.is_empty() { Ok(()) } else { self.store_changed(&changed) }
     }

@@ -1,6 +1,7 @@
 //! The entries of one kind of plugin: origin, identity and visibility.
 
 use std::any::Any;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
@@ -234,13 +235,15 @@ impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
         let before = self.0.len();
         for entry in entries {
             if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
-                self.0.push(entry);
+                // An insertion: a sort would be compiled once for each kind of plugin.
+                let rank = |entry: &RegistryEntry<T>| (entry.name, Reverse(entry.origin));
+                let at = self.0.partition_point(|other| rank(other) <= rank(&entry));
+                self.0.insert(at, entry);
             }
         }
         if self.0.len() == before {
             return;
         }
-        self.0.sort_by(|a, b| a.name.cmp(b.name).then(b.origin.cmp(&a.origin)));
         let mut last = None;
         for entry in &mut self.0 {
             let highest = match last {
