@@ -4,20 +4,17 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use nczarr::dispatch::byte_len;
-use nczarr::model::convert;
-use nczarr::nc_table::VarAccess;
-use nczarr::{ErrorKind, MemMut, NcString, NcType, OutBuf, Result, Slab};
+use nczarr::{ErrorKind, MemMut, NcString, OutBuf, Result};
 
+use super::data_call::{DataCall, Direction};
 use super::mapped::Distances;
-use super::region::{Region, Selection, byte_count};
-use super::{mapped, zeroed};
+use super::region::{Region, Selection};
+use super::zeroed;
 use crate::boundary::memory;
 use crate::boundary::pointer::TargetPtr;
 use crate::memory_form;
 use crate::memory_type::MemoryType;
-use crate::open_file::Node;
 use crate::range;
-use crate::table;
 use crate::type_space::TypeSpace;
 
 /// Reads a region of a variable to the memory of the caller.
@@ -28,37 +25,24 @@ pub fn get(
     memory_type: MemoryType,
     to: &TargetPtr,
 ) -> Result<()> {
-    let node = table::find(ncid)?;
-    let var = node.var(varid)?;
-    node.to_data_mode()?;
-    let access = node.access(var)?;
-    let memtype = memory_type.of(access.xtype(), &node);
-    convert::check(access.xtype(), memtype).map_err(|error| access.with_path(error))?;
-    if region.is_mapped() {
-        mapped::check_type(access.xtype())?;
-    }
-    let selection = region.select(&access.shape())?;
-    access.select(&selection.slab())?;
-    let size = node.look_types(|types| types.size(memtype))?;
-    let len = byte_count(&selection, size)?;
-    match &selection.imap {
-        None => to.with(len, |out| read(&node, &access, &selection.slab(), memtype, out)),
+    let call = DataCall::new(ncid, varid, region, memory_type, Direction::Read)?;
+    call.access.select(&call.slab())?;
+    let len = call.bytes()?;
+    match &call.selection.imap {
+        None => to.with(len, |out| read(&call, out)),
         Some(imap) => {
             let mut dense = zeroed(len)?;
-            let outcome = read(&node, &access, &selection.slab(), memtype, memory::as_uninit(&mut dense));
-            after_range(outcome, || scatter(&selection, imap, size, to, &dense))
+            let outcome = read(&call, memory::as_uninit(&mut dense));
+            let size = call.element()?;
+            after_range(outcome, || scatter(&call.selection, imap, size, to, &dense))
         }
     }
 }
 
 /// Reads to dense memory.
-fn read(
-    node: &Node,
-    access: &VarAccess,
-    slab: &Slab<'_>,
-    ty: NcType,
-    out: &mut [MaybeUninit<u8>],
-) -> Result<()> {
+fn read(call: &DataCall, out: &mut [MaybeUninit<u8>]) -> Result<()> {
+    let DataCall { node, access, memtype: ty, .. } = call;
+    let (slab, ty) = (&call.slab(), *ty);
     let model = node.nc().model().snapshot();
     let types = TypeSpace::new(&model, &node.layouts);
     if types.is_plain(ty)? {

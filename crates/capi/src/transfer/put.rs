@@ -3,49 +3,35 @@
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-use nczarr::model::convert;
-use nczarr::nc_table::VarAccess;
-use nczarr::{ErrorKind, MemRef, NcType, Result, Slab};
+use nczarr::{ErrorKind, MemRef, Result};
 
+use super::data_call::{DataCall, Direction};
 use super::mapped::Distances;
-use super::region::{Region, Selection, byte_count};
-use super::{mapped, zeroed};
+use super::region::{Region, Selection};
+use super::zeroed;
 use crate::boundary::pointer::SourcePtr;
 use crate::memory_form;
 use crate::memory_type::MemoryType;
-use crate::open_file::Node;
 use crate::range;
-use crate::table;
 use crate::type_space::TypeSpace;
 
 /// Writes a region of a variable from the memory of the caller.
 pub fn put(ncid: c_int, varid: c_int, region: &Region, memory: MemoryType, from: &SourcePtr) -> Result<()> {
-    let node = table::find(ncid)?;
-    let var = node.var(varid)?;
-    if !node.writable {
-        return Err(ErrorKind::Perm.context("the dataset is read-only"));
-    }
-    node.to_data_mode()?;
-    let access = node.access(var)?;
-    let memtype = memory.of(access.xtype(), &node);
-    convert::check(access.xtype(), memtype).map_err(|error| access.with_path(error))?;
-    if region.is_mapped() {
-        mapped::check_type(access.xtype())?;
-    }
-    let selection = region.select(&access.shape())?;
-    let size = node.look_types(|types| types.size(memtype))?;
-    let len = byte_count(&selection, size)?;
+    let call = DataCall::new(ncid, varid, region, memory, Direction::Write)?;
+    let len = call.bytes()?;
     // A null pointer for no elements is fine, but the region is checked all the same.
-    let bytes = match &selection.imap {
+    let bytes = match &call.selection.imap {
         None => Cow::Borrowed(from.bytes(len)?),
-        Some(imap) => Cow::Owned(gather(&selection, imap, size, len, from)?),
+        Some(imap) => Cow::Owned(gather(&call.selection, imap, call.element()?, len, from)?),
     };
-    node.note_write(var);
-    write(&node, &access, &selection.slab(), memtype, &bytes)
+    call.node.note_write(call.var);
+    write(&call, &bytes)
 }
 
 /// Writes from dense memory.
-fn write(node: &Node, access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+fn write(call: &DataCall, bytes: &[u8]) -> Result<()> {
+    let DataCall { node, access, memtype: ty, .. } = call;
+    let (slab, ty) = (&call.slab(), *ty);
     let model = node.nc().model().snapshot();
     let types = TypeSpace::new(&model, &node.layouts);
     if !types.is_fixed(ty)? {

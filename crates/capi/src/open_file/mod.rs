@@ -1,19 +1,28 @@
-//! An open dataset in the table ([`OpenFile`]), and one of its groups as the target of a call ([`Node`]).
+//! An open dataset in the table ([`OpenFile`]): its modes and edits.
+//!
+//! * `node`: a group of it, as the target of a call.
+//! * `final_state`: what can no longer change.
+//! * `prepared_vars`: variables that are prepared for data calls.
 
-use std::collections::{HashMap, HashSet};
+mod final_state;
+mod node;
+mod prepared_vars;
+
+use std::collections::HashMap;
 use std::ffi::c_int;
-use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{Dataset, Format, FormatX};
-use nczarr::model::{DimId, Edit, GroupId, Model, TypeClass, TypeId, VarId};
+use nczarr::model::{DimId, Edit, TypeClass, VarId};
 use nczarr::nc_table::{NcDispatch as _, VarAccess};
 use nczarr::{CacheConfig, ErrorKind, NcType, Result};
 
+use self::final_state::FinalState;
+pub use self::node::Node;
+use self::prepared_vars::PreparedVars;
 use crate::boundary::lent_memory::LentMemory;
-use crate::table;
-use crate::type_space::{StructLayouts, TypeSpace, struct_layouts};
+use crate::type_space::{StructLayouts, struct_layouts};
 
 /// The id of a group's attributes, in place of a variable.
 pub const NC_GLOBAL: c_int = -1;
@@ -62,28 +71,18 @@ pub struct OpenFile {
     name_spaces: Mutex<HashMap<NamedObject, usize>>,
     /// A call panicked, so its state is unknown. It can only be closed.
     broken: AtomicBool,
-    /// The number of variables that exist in storage. Their layout is final.
-    stored_vars: AtomicUsize,
-    /// The number of variables whose fill value is final, since the program ended their define mode.
-    final_fills: AtomicUsize,
-    /// Other variables whose fill value is final, since they have data.
-    written: Mutex<HashSet<VarId>>,
+    final_state: FinalState,
     /// The end of define mode failed, because a type is not complete.
     pub has_unfinished_type: AtomicBool,
-    /// The number of types that exist in storage.
-    stored_types: AtomicUsize,
-    /// The chunk caches that the program set. An edit makes a variable's data anew, without its cache.
-    caches: Mutex<HashMap<VarId, CacheConfig>>,
-    /// Variables that are prepared for data calls, and the edition of the model at that time.
-    accesses: Mutex<HashMap<VarId, (u64, Arc<VarAccess>)>>,
+    prepared: PreparedVars,
 }
 
 impl OpenFile {
     pub fn new(dataset: Arc<dyn Dataset>, path: Vec<u8>, mode: c_int) -> Result<Self> {
         let info = dataset.info();
         let model = dataset.model();
-        let stored = |model: &Model| (model.vars().len(), model.user_types().len());
-        let (vars, types) = if model.is_defining() { (0, 0) } else { model.with(stored) };
+        let final_state =
+            if model.is_defining() { FinalState::default() } else { model.with(FinalState::of_stored) };
         let is_read = info.formatx == FormatX::Hdf5 && !model.is_defining();
         let layouts = if is_read { model.with(struct_layouts)? } else { StructLayouts::new() };
         Ok(Self {
@@ -100,13 +99,9 @@ impl OpenFile {
             is_reader: false,
             name_spaces: Mutex::default(),
             broken: AtomicBool::new(false),
-            stored_vars: AtomicUsize::new(vars),
-            final_fills: AtomicUsize::new(vars),
-            written: Mutex::default(),
+            final_state,
             has_unfinished_type: AtomicBool::new(false),
-            stored_types: AtomicUsize::new(types),
-            caches: Mutex::default(),
-            accesses: Mutex::default(),
+            prepared: PreparedVars::default(),
         })
     }
 
@@ -185,8 +180,7 @@ impl OpenFile {
         self.check_types()?;
         let (vars, types) = self.dataset.model().with(|model| (model.vars().len(), model.user_types().len()));
         self.dataset._enddef(h_minfree, v_align, v_minfree, r_align)?;
-        self.stored_vars.fetch_max(vars, Ordering::AcqRel);
-        self.stored_types.fetch_max(types, Ordering::AcqRel);
+        self.final_state.note_stored(vars, types);
         Ok(())
     }
 
@@ -207,7 +201,7 @@ impl OpenFile {
             return Err(ErrorKind::NotInDefine.context("the dataset was opened for reading"));
         }
         self.end_define_mode(padding)?;
-        self.final_fills.fetch_max(self.stored_vars.load(Ordering::Acquire), Ordering::AcqRel);
+        self.final_state.note_fills();
         Ok(())
     }
 
@@ -217,8 +211,7 @@ impl OpenFile {
             return Ok(());
         }
         self.dataset.model().with(|model| {
-            let stored = self.stored_types.load(Ordering::Acquire);
-            for (_, ty) in model.user_types().skip(stored) {
+            for (_, ty) in model.user_types().skip(self.final_state.types()) {
                 if matches!(&ty.class, TypeClass::Enum { members, .. } if members.is_empty()) {
                     self.has_unfinished_type.store(true, Ordering::Release);
                     return Err(ErrorKind::Inval.context(format!("enum {:?} has no members", ty.name)));
@@ -230,10 +223,7 @@ impl OpenFile {
 
     /// Whether a type exists in storage.
     pub fn is_stored_type(&self, ty: NcType) -> bool {
-        match ty {
-            NcType::User(id) => id.index() < self.stored_types.load(Ordering::Acquire),
-            _ => true,
-        }
+        self.final_state.has_type(ty)
     }
 
     /// Makes an edit that takes no more space in the header, which the classic model allows in data mode.
@@ -286,176 +276,43 @@ impl OpenFile {
 
     /// Whether a variable exists in storage, in a format other than the classic ones. Its layout is final.
     pub fn is_late(&self, var: VarId) -> bool {
-        !self.is_cdf() && var.index() < self.stored_vars.load(Ordering::Acquire)
+        !self.is_cdf() && self.final_state.has_var(var)
     }
 
     /// Whether the fill value of a variable is final, in a format other than the classic ones.
     pub fn is_late_fill(&self, var: VarId) -> bool {
-        let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.is_cdf() && (self.has_final_fill(var) || written().contains(&var))
-    }
-
-    fn has_final_fill(&self, var: VarId) -> bool {
-        var.index() < self.final_fills.load(Ordering::Acquire)
+        !self.is_cdf() && self.final_state.has_fill(var)
     }
 
     /// Notes that a variable has data.
     pub fn note_write(&self, var: VarId) {
-        if !self.has_final_fill(var) {
-            self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(var);
-        }
+        self.final_state.note_write(var);
     }
 
     /// Sets the chunk cache of a variable, also for its data after an edit.
     pub fn set_cache(&self, var: VarId, cache: CacheConfig) -> Result<()> {
         self.dataset.set_var_chunk_cache(var, cache)?;
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner).insert(var, cache);
+        self.prepared.set_cache(var, cache);
         Ok(())
     }
 
     /// Returns the chunk cache that the program set for a variable.
     pub fn cache(&self, var: VarId) -> Option<CacheConfig> {
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner).get(&var).copied()
+        self.prepared.cache(var)
     }
 
     /// Forgets prepared variables, since the layout of the file may change.
     pub fn forget_accesses(&self) {
-        self.accesses.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.prepared.forget();
     }
 
     /// Returns a variable that is prepared for data calls.
     pub fn access(&self, var: VarId) -> Result<Arc<VarAccess>> {
-        let edition = self.dataset.model().edition();
-        let known = || self.accesses.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, access)) = known().get(&var).filter(|(made, _)| *made == edition) {
-            return Ok(Arc::clone(access));
-        }
-        let access = Arc::new(VarAccess::new(&*self.dataset, var)?);
-        if let Some(cache) = self.cache(var) {
-            access.data().set_chunk_cache(cache)?;
-        }
-        known().insert(var, (edition, Arc::clone(&access)));
-        Ok(access)
-    }
-}
-
-/// A group of an open dataset: the target of a call.
-pub struct Node {
-    slot: usize,
-    pub group: GroupId,
-    file: Arc<OpenFile>,
-}
-
-impl Deref for Node {
-    type Target = OpenFile;
-
-    fn deref(&self) -> &OpenFile {
-        &self.file
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.file.broken.store(true, Ordering::Release);
-        }
-    }
-}
-
-impl Node {
-    pub fn new(slot: usize, group: GroupId, file: Arc<OpenFile>) -> Self {
-        Self { slot, group, file }
+        self.prepared.access(&*self.dataset, var)
     }
 
-    /// Returns the dataset, whose methods have the names of C.
-    pub fn nc(&self) -> &dyn Dataset {
-        &*self.file.dataset
-    }
-
-    /// As [`Node::nc`], for an edit.
-    pub fn nc_to_edit(&self) -> Result<&dyn Dataset> {
-        self.file.check_writer()?;
-        Ok(self.nc())
-    }
-
-    /// Looks at the model.
-    pub fn look<T>(&self, look: impl FnOnce(&Model) -> Result<T>) -> Result<T> {
-        self.file.dataset.model().with(look)
-    }
-
-    /// Returns the id of a group.
-    pub fn id_of(&self, group: GroupId) -> c_int {
-        table::id_of(self.slot, group)
-    }
-
-    /// Looks at the types.
-    pub fn look_types<T>(&self, look: impl FnOnce(TypeSpace<'_>) -> Result<T>) -> Result<T> {
-        self.look(|model| look(TypeSpace::new(model, &self.file.layouts)))
-    }
-
-    /// Finds a variable by its number in the group.
-    pub fn var(&self, varid: c_int) -> Result<VarId> {
-        self.look(|model| {
-            let vars = &model.group(self.group)?.vars;
-            let found = usize::try_from(varid).ok().and_then(|index| vars.get_index(index));
-            found.map(|(_, &var)| var).ok_or_else(|| {
-                ErrorKind::NotVar.context(format!("no variable {varid} (the group has {})", vars.len()))
-            })
-        })
-    }
-
-    /// Finds the owner of attributes: a variable, or the group.
-    pub fn owner(&self, varid: c_int) -> Result<Option<VarId>> {
-        if varid == NC_GLOBAL { Ok(None) } else { self.var(varid).map(Some) }
-    }
-
-    /// Finds a variable that a property of its layout is set for: `NC_ENOTNC4` in a classic file,
-    /// `NC_ELATEDEF` if the variable exists in storage.
-    pub fn var_of_layout(&self, varid: c_int) -> Result<VarId> {
-        self.check_not_cdf()?;
-        self.file.check_writer()?;
-        let var = self.var(varid)?;
-        if self.is_late(var) {
-            return Err(ErrorKind::LateDef.context("the layout of a stored variable is final"));
-        }
-        Ok(var)
-    }
-
-    /// Returns the number of a variable in its group.
-    pub fn number_of(&self, var: VarId) -> Result<c_int> {
-        self.look(|model| {
-            let var = model.var(var)?;
-            let place = model.group(var.group)?.vars.get_index_of(&var.name);
-            place.map(|place| place as c_int).ok_or_else(|| {
-                ErrorKind::Internal.context(format!("variable {:?} is not in its group", var.name))
-            })
-        })
-    }
-
-    /// Finds a dimension.
-    pub fn dim(&self, dimid: c_int) -> Result<DimId> {
-        let dim = u32::try_from(dimid).map(DimId);
-        let dim = dim.map_err(|_| ErrorKind::BadDim.context(format!("no dimension {dimid}")))?;
-        self.look(|model| model.dim(dim).map(|_| dim))
-    }
-
-    /// Finds a type: `NC_EBADTYPE` if there is none.
-    pub fn xtype(&self, code: c_int) -> Result<NcType> {
-        let unknown = || ErrorKind::BadType.context(format!("no type {code}"));
-        match code.checked_sub(FIRST_USER_TYPE).and_then(|id| u32::try_from(id).ok()) {
-            Some(id) => {
-                let id = TypeId(id);
-                self.look(|model| model.user_type(id).map(|_| NcType::User(id)).map_err(|_| unknown()))
-            }
-            None => NcType::from_code(code).ok_or_else(unknown),
-        }
-    }
-
-    /// `NC_ENOTNC4` in a CDF file.
-    pub fn check_not_cdf(&self) -> Result<()> {
-        if self.is_cdf() {
-            return Err(ErrorKind::NotNc4.context("the file is a classic one"));
-        }
-        Ok(())
+    /// Notes that a call on it panicked.
+    fn note_panic(&self) {
+        self.broken.store(true, Ordering::Release);
     }
 }
