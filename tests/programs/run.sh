@@ -35,26 +35,33 @@ python=$target/interop-venv/bin/python
 [ ! -x "$python" ] || "$python" -W ignore $here/xarray_store.py "$work/lib" "$work/xarray" || failed=1
 
 # Fortran: the modules lie in a package whose other needs are not wanted here.
-(cd "$work" && apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran) || {
-  apt-get update -qq >/dev/null 2>&1
-  (cd "$work" && apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran)
-}
-gfortran -I"$work/fortran/usr/include" $here/pressure.f90 -o "$work/pressure" -J"$work" -l:libnetcdff.so.7 -l:libnetcdf.so.19
-for arguments in classic.nc "netcdf4.nc 4"; do
-  # shellcheck disable=SC2086 # two words
-  (cd "$work" && ./pressure $arguments && mkdir -p ours && cd ours && LD_LIBRARY_PATH=$work/lib ../pressure $arguments) || failed=1
-  name=${arguments% 4}
-  cmp <(ncdump "$work/$name") <(ncdump "$work/ours/$name") || failed=1
-done
-for mode in nczarr zarr,v3 nczarr,zip; do
-  LD_LIBRARY_PATH=$work/lib "$work/pressure" "file://$work/fortran-$mode#mode=$mode" 4 || failed=1
-done
+modules() { (cd "$work" && apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran); }
+if modules || { apt-get update -qq >/dev/null 2>&1 && modules; }; then
+  gfortran -I"$work/fortran/usr/include" $here/pressure.f90 -o "$work/pressure" -J"$work" -l:libnetcdff.so.7 -l:libnetcdf.so.19
+  mkdir "$work/ours"
+  for arguments in classic.nc "netcdf4.nc 4"; do
+    name=${arguments% 4}
+    # shellcheck disable=SC2086 # one word or two
+    (cd "$work" && ./pressure $arguments && cd ours && LD_LIBRARY_PATH=$work/lib ../pressure $arguments) || failed=1
+    cmp <(ncdump "$work/$name") <(ncdump "$work/ours/$name") || failed=1
+  done
+  for mode in nczarr zarr,v3 nczarr,zip; do
+    LD_LIBRARY_PATH=$work/lib "$work/pressure" "file://$work/fortran-$mode#mode=$mode" 4 || failed=1
+  done
+else
+  echo "NOT RUN: the modules of netCDF-Fortran cannot be loaded here"
+fi
 
 # R puts folders of its own before LD_LIBRARY_PATH. The tests are those of the packages.
 mkdir "$work/r"
-zcat /usr/share/doc/r-cran-rnetcdf/tests/RNetCDF-test.R.gz >"$work/r/tests.R"
-(cd "$work/r" && R_LD_LIBRARY_PATH=$work/lib:$(R RHOME)/lib Rscript tests.R >log 2>&1) || failed=1
-echo "RNetCDF: $(grep Summary "$work/r/log" || tail -n 3 "$work/r/log")"
+tests=/usr/share/doc/r-cran-rnetcdf/tests/RNetCDF-test.R.gz
+if [ -f $tests ]; then
+  zcat $tests >"$work/r/tests.R"
+  (cd "$work/r" && R_LD_LIBRARY_PATH=$work/lib:$(R RHOME)/lib Rscript tests.R >log 2>&1) || failed=1
+  echo "RNetCDF: $(grep Summary "$work/r/log" || tail -n 3 "$work/r/log")"
+else
+  echo "NOT RUN: this system leaves out the documentation of packages, and with it the tests of RNetCDF"
+fi
 LD_LIBRARY_PATH=$work/lib octave-cli --norc --eval "pkg load netcdf; test_netcdf" >"$work/octave.log" 2>&1 || failed=1
 echo "Octave: $(grep -c ' OK *$' "$work/octave.log") tests passed"
 if grep -A 1 FAIL "$work/octave.log" || ! grep -q 'version "4.10.1' "$work/octave.log"; then failed=1; fi
