@@ -14,9 +14,9 @@ done
 for package in libnetcdff7 r-cran-rnetcdf r-cran-bit64 octave-netcdf; do
   dpkg -s "$package" >/dev/null 2>&1 || absent+=("$package")
 done
-install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
+install() { DEBIAN_FRONTEND=noninteractive timeout 240 apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 if [ ${#absent[@]} -gt 0 ]; then
-  install "${absent[@]}" || { apt-get update -qq >/dev/null 2>&1 && install "${absent[@]}"; } || {
+  install "${absent[@]}" || { timeout 60 apt-get update -qq >/dev/null 2>&1 && install "${absent[@]}"; } || {
     echo "NOT RUN: the packages ${absent[*]} cannot be installed here"
     exit 0
   }
@@ -35,8 +35,8 @@ python=$target/interop-venv/bin/python
 [ ! -x "$python" ] || "$python" -W ignore $here/xarray_store.py "$work/lib" "$work/xarray" || failed=1
 
 # Fortran: the modules lie in a package whose other needs are not wanted here.
-modules() { (cd "$work" && apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran); }
-if modules || { apt-get update -qq >/dev/null 2>&1 && modules; }; then
+modules() { (cd "$work" && timeout 60 apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran); }
+if modules || { timeout 60 apt-get update -qq >/dev/null 2>&1 && modules; }; then
   gfortran -I"$work/fortran/usr/include" $here/pressure.f90 -o "$work/pressure" -J"$work" -l:libnetcdff.so.7 -l:libnetcdf.so.19
   mkdir "$work/ours"
   for arguments in classic.nc "netcdf4.nc 4"; do
