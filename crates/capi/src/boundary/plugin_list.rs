@@ -46,7 +46,7 @@ impl PluginListPtr {
             return Err(ErrorKind::Inval.context("the directories of the list are null"));
         }
         let text = |at: usize| {
-            // SAFETY: the list has `len` texts, each of which is null or ends with a zero byte.
+            // SAFETY: the list has `len` texts. A text is null or ends with a zero byte.
             let text = unsafe { list.texts.add(at).read() };
             // SAFETY: as above.
             if text.is_null() { Vec::new() } else { unsafe { CStr::from_ptr(text) }.to_bytes().to_vec() }
