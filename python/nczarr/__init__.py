@@ -1,0 +1,24 @@
+"""Reads and writes netCDF datasets: NCZarr, Zarr V2 and V3, classic and netCDF-4 files, in directories, zip
+archives, S3, on web servers and in memory.
+
+>>> import nczarr
+>>> with nczarr.create("memory://readme") as file:
+...     time = file.create_dimension("time")
+...     t = file.create_variable("t", "f4", ["time"], attrs={"units": "K"})
+...     t[:] = [281.5, 282.0]
+...     print(t[1], t.attrs["units"])
+282.0 K
+"""
+import os as _os
+
+from . import _native
+from ._file import File, Group, create, open
+from ._native import delete, explain
+from ._variable import Dimension, Variable
+from .errors import NczarrError
+
+__all__ = ["Dimension", "File", "Group", "NczarrError", "Variable", "create", "delete", "explain", "open"]
+__version__ = _native.version()
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_native.after_fork)

@@ -1,0 +1,39 @@
+//! The handle of a dimension.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use crate::calls;
+use crate::file::OpenFile;
+
+/// A dimension of an open dataset.
+#[pyclass(frozen)]
+pub struct Dimension {
+    /// Kept, because the dataset lives as long as a handle.
+    _file: Arc<OpenFile>,
+    dimension: nczarr::Dimension,
+}
+
+impl Dimension {
+    pub fn new(file: Arc<OpenFile>, dimension: nczarr::Dimension) -> Self {
+        Self { _file: file, dimension }
+    }
+}
+
+#[pymethods]
+impl Dimension {
+    /// The name, the length, and whether it is unlimited.
+    fn describe(&self) -> (String, u64, bool) {
+        (self.dimension.name(), self.dimension.len(), self.dimension.is_unlimited())
+    }
+
+    /// Grows an unlimited dimension by `count` and returns the first new index. No other writer gets it.
+    fn reserve(&self, py: Python<'_>, count: u64) -> PyResult<u64> {
+        calls::run(py, || self.dimension.reserve(count))
+    }
+
+    fn rename(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        calls::run(py, || self.dimension.rename(name))
+    }
+}

@@ -1,0 +1,171 @@
+//! The handle of an open dataset.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nczarr::model::Model;
+use nczarr::{ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::calls;
+use crate::error::IntoPython;
+use crate::group::Group;
+use crate::options::{CommonOptions, PlaceArgument};
+
+/// The dataset that all handles of a file share.
+pub struct OpenFile {
+    file: Mutex<Option<nczarr::File>>,
+    /// Whether its storage is a network away.
+    remote: bool,
+}
+
+impl OpenFile {
+    fn new(file: nczarr::File) -> Arc<Self> {
+        let remote = file.path().contains("://")
+            && !file.path().starts_with("file:")
+            && !file.path().starts_with("memory:");
+        Arc::new(Self { file: Mutex::new(Some(file)), remote })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<nczarr::File>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `work` with the file.
+    pub fn with<T>(&self, work: impl FnOnce(&nczarr::File) -> Result<T>) -> Result<T> {
+        self.lock().as_ref().map_or_else(|| Err(closed()), work)
+    }
+
+    /// Returns the metadata.
+    pub fn model(&self) -> Result<Arc<Model>> {
+        self.with(|file| Ok(file.model()))
+    }
+
+    /// Whether its storage is a network away.
+    pub fn is_remote(&self) -> bool {
+        self.remote
+    }
+
+    fn take(&self) -> Option<nczarr::File> {
+        self.lock().take()
+    }
+}
+
+impl Drop for OpenFile {
+    /// Closing may write, so it happens without the interpreter.
+    fn drop(&mut self) {
+        if let Some(file) = self.take() {
+            // A handle without `close` has nobody left to tell; the Python half warns.
+            let _ = Python::try_attach(|py| py.detach(|| drop(file)));
+        }
+    }
+}
+
+fn closed() -> nczarr::Error {
+    ErrorKind::BadId.context("the dataset is closed")
+}
+
+/// An open dataset.
+#[pyclass(frozen)]
+pub struct File(Arc<OpenFile>);
+
+/// Opens a dataset.
+#[pyfunction]
+pub fn open(py: Python<'_>, place: PlaceArgument, writable: bool, options: CommonOptions) -> PyResult<File> {
+    let remote = matches!(&place, PlaceArgument::Text(text) if text.contains("://"));
+    let place = place.place();
+    let file = calls::transfer(py, 0, remote, || options.to_open(writable)?.open(place))?;
+    Ok(File(OpenFile::new(file)))
+}
+
+/// Opens a dataset from the bytes of its one file, without a copy.
+#[pyfunction]
+pub fn open_bytes(
+    py: Python<'_>,
+    name: &str,
+    bytes: Bound<'_, PyBytes>,
+    options: CommonOptions,
+) -> PyResult<File> {
+    let bytes = pyo3::pybacked::PyBackedBytes::from(bytes);
+    let file = calls::run(py, || options.to_open(false)?.open_bytes(name, bytes))?;
+    Ok(File(OpenFile::new(file)))
+}
+
+/// Creates a dataset; `in_memory` keeps it in memory, for `close_to_bytes`.
+#[pyfunction]
+pub fn create(
+    py: Python<'_>,
+    place: PlaceArgument,
+    clobber: bool,
+    kind: Option<String>,
+    in_memory: bool,
+    options: CommonOptions,
+) -> PyResult<File> {
+    let place = place.place();
+    let file = calls::run(py, || {
+        let options = options.to_create(clobber, kind.as_deref())?;
+        if in_memory { options.create_in_memory(place, false) } else { options.create(place) }
+    })?;
+    Ok(File(OpenFile::new(file)))
+}
+
+#[pymethods]
+impl File {
+    /// The path or URL of opening.
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.with(|file| Ok(file.path().into_owned())).into_python(py)
+    }
+
+    /// The root group.
+    fn root(&self, py: Python<'_>) -> PyResult<Group> {
+        let root = self.0.with(|file| Ok(file.root())).into_python(py)?;
+        Ok(Group::new(Arc::clone(&self.0), root))
+    }
+
+    /// The format, the storage and the notes of opening, as a dict.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.0.with(|file| Ok(file.info())).into_python(py)?;
+        let members = PyDict::new(py);
+        members.set_item("driver", info.driver)?;
+        members.set_item("map", info.map)?;
+        members.set_item("flavour", info.flavour)?;
+        members.set_item("version", info.version)?;
+        members.set_item("writable", info.writable)?;
+        members.set_item("format", info.format.code())?;
+        members.set_item("notes", info.notes)?;
+        let faults = info.faults.iter().map(|fault| (fault.path.as_str(), fault.text.as_str()));
+        members.set_item("faults", faults.collect::<Vec<_>>())?;
+        Ok(members)
+    }
+
+    /// Stores all that was written.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        calls::run(py, || self.0.with(nczarr::File::sync))
+    }
+
+    /// Whether elements of new variables start as fill values.
+    fn set_fill(&self, py: Python<'_>, fill: bool) -> PyResult<()> {
+        let mode = if fill { nczarr::FillMode::Fill } else { nczarr::FillMode::NoFill };
+        calls::run(py, || self.0.with(|file| file.set_fill_mode(mode)))
+    }
+
+    /// Whether the dataset was closed.
+    fn is_closed(&self) -> bool {
+        self.0.lock().is_none()
+    }
+
+    /// Stores all that was written, and closes the dataset. Closing twice does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        match py.detach(|| self.0.take()) {
+            Some(file) => calls::run(py, || file.close()),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes a dataset in memory and returns its bytes.
+    fn close_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(file) = py.detach(|| self.0.take()) else { return Err(closed()).into_python(py) };
+        let bytes = calls::run(py, || file.close_to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+}

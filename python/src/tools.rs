@@ -1,0 +1,36 @@
+//! Functions beside open datasets.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::calls;
+use crate::options::PlaceArgument;
+
+/// Deletes a dataset; refuses anything else.
+#[pyfunction]
+pub fn delete(py: Python<'_>, place: PlaceArgument) -> PyResult<()> {
+    let place = place.place();
+    calls::run(py, || nczarr::delete(place))
+}
+
+/// Returns the reasons for the choice of driver and storage, as a dict.
+#[pyfunction]
+pub fn explain(py: Python<'_>, place: PlaceArgument) -> PyResult<Bound<'_, PyDict>> {
+    let place = place.place();
+    let explanation = calls::run(py, || nczarr::explain(place))?;
+    let members = PyDict::new(py);
+    members.set_item("scheme", explanation.scheme)?;
+    members.set_item("path", explanation.path)?;
+    members.set_item("modes", explanation.modes)?;
+    members.set_item("steps", explanation.steps)?;
+    members.set_item("driver", explanation.driver)?;
+    members.set_item("notes", explanation.dataset.map(|dataset| dataset.notes))?;
+    members.set_item("problem", explanation.problem.map(|problem| format!("{problem:#}")))?;
+    Ok(members)
+}
+
+/// The version of the library.
+#[pyfunction]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
