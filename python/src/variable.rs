@@ -11,6 +11,9 @@ use crate::file::OpenFile;
 use crate::values::{self, Pair};
 use crate::{calls, types};
 
+/// `(name, HDF5 id, parameters, JSON)` of a filter.
+type FilterTuple = (String, Option<u32>, Vec<u32>, Option<String>);
+
 /// A variable of an open dataset.
 #[pyclass(frozen)]
 pub struct Variable {
@@ -97,7 +100,7 @@ impl Variable {
     }
 
     /// `(name, HDF5 id, parameters, JSON)` of each filter, in the order of encoding.
-    fn filters(&self) -> Vec<(String, Option<u32>, Vec<u32>, Option<String>)> {
+    fn filters(&self) -> Vec<FilterTuple> {
         let filters = self.variable.filters();
         filters.into_iter().map(|filter| (filter.name, filter.hdf5_id, filter.params, filter.codec)).collect()
     }
