@@ -191,8 +191,12 @@ class File(Group):
     """An open dataset, and its root group. Use it in a ``with`` statement, or call ``close``."""
 
     def __init__(self, native, writable):
-        super().__init__(native.root(), self)
-        self._handle, self._writable = native, writable
+        # No reference to itself: a forgotten dataset is closed at once, not by the garbage collector.
+        self._native, self._handle, self._writable = native.root(), native, writable
+
+    @property
+    def _file(self):
+        return self
 
     @property
     def location(self):

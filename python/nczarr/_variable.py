@@ -200,16 +200,19 @@ class Variable:
         return await asyncio.to_thread(self._get, key)
 
     def __setitem__(self, key, values):
-        shape = self._shape_for_write(key, np.shape(values))
+        is_vlen = not self._fixed and self.dtype.names is None and self.nc_type != "str"
+        shape = self._shape_for_write(key, (len(values),) if is_vlen else np.shape(values))
         entries = [entry for entry in _index.expand(key, shape) if entry is not None]
         if any(isinstance(entry, np.ndarray) for entry in entries):
             self._set_points(entries, shape, values)
             return
         part = _index.Regular(entries, shape)
-        values = self._memory(values)
         turned = [turn for turn in part.result if isinstance(turn, slice)]
         expected = tuple(count for count, turn in zip(part.count, part.result) if isinstance(turn, slice))
-        values = np.broadcast_to(values, expected)[tuple(turned)]
+        values = self._sequences(values, expected) if is_vlen else self._memory(values)
+        values = np.broadcast_to(values, expected)
+        if turned:
+            values = values[tuple(turned)]
         self.write(values.reshape(part.count), *part.part)
 
     def _set_points(self, entries, shape, values):
@@ -268,17 +271,22 @@ class Variable:
             array = np.asarray(values)
             if array.dtype == self.dtype:
                 return array
-            if self.dtype.kind in "iufS" and array.dtype.kind in "iufSb" and array.dtype.newbyteorder("=") != self.dtype:
+            if isinstance(self.nc_type, str) and array.dtype.kind in "iufSb" and array.dtype.newbyteorder("=") != self.dtype:
                 if array.dtype.kind == "b" or self.dtype.kind == "S":
                     return array.astype(self.dtype)
                 return array.astype(array.dtype.newbyteorder("=")) if array.dtype.itemsize <= 8 else array.astype(self.dtype)
             return array.astype(self.dtype)
-        if self.dtype.names is not None or self.nc_type == "str":
-            return np.asarray(values, self.dtype)
+        return np.asarray(values, self.dtype)
+
+    def _sequences(self, values, shape):
+        """Makes an array of the elements of a vlen type: each is a sequence, and so is a single one."""
         if isinstance(values, np.ndarray) and values.dtype == object:
             return values
-        out = np.empty((), object)
-        out[()] = values
+        out = np.empty(() if not shape else len(values), object)
+        if shape:
+            out[:] = [np.asarray(element) for element in values]
+        else:
+            out[()] = np.asarray(values)
         return out
 
     def write(self, values, start, count, stride=None):
