@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 here=tests/programs
+$here/installed.sh
 absent=()
 for package in nco:ncks cdo:cdo netcdf-bin:ncdump ncview:ncview xvfb:Xvfb x11-apps:xwd gfortran:gfortran \
   r-base-core:Rscript octave:octave-cli; do
