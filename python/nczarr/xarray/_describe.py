@@ -1,0 +1,85 @@
+"""Variables of a store as xarray has them: attributes and encodings. Few native calls, because there may be many."""
+import functools
+import json
+
+import numpy as np
+from nczarr import _types
+from nczarr._attributes import value_of
+
+#: HDF5's identifiers of filters by the flags of netCDF4.
+_FLAGS = {1: "zlib", 4: "szip", 307: "bzip2", 32001: "blosc", 32015: "zstd"}
+#: Zarr's codecs that make data easier to compress.
+_FILTERS = {"shuffle", "delta", "fixedscaleoffset", "quantize", "bitround", "transpose", "packbits"}
+_STRING = np.dtype(object, metadata={"element_type": str})
+
+
+def attributes_of(native, is_zarr):
+    """Returns the attributes of a native group or variable."""
+    attributes = {name: value_of(described, payload) for name, described, payload in native.attributes()}
+    if is_zarr:
+        for name, value in attributes.items():
+            # Zarr's attributes are JSON; those without a netCDF type come as its text.
+            if type(value) is str and value[:1] in ("{", "[", "n") and (text := native.attribute_json(name)):
+                attributes[name] = json.loads(text)
+    return attributes
+
+
+def dtype_of(described):
+    """Returns xarray's numpy type for a native description."""
+    return _STRING if described == "str" else _types.dtype_of(described)
+
+
+def encoding_of(native, described, dims, shape, is_zarr, source):
+    """Returns the encoding of a variable, in the vocabulary of its format."""
+    chunks = native.chunk_shape()
+    encoding = {"dtype": str if described == "str" else _types.dtype_of(described)}
+    if is_zarr:
+        chunks = shape if chunks is None else tuple(chunks)
+        shards = native.shard_shape()
+        encoding["chunks"] = chunks
+        encoding["shards"] = shards and tuple(shards)
+        encoding["compressors"], encoding["filters"] = _codecs(tuple(filter[3] for filter in native.filters()))
+    else:
+        encoding.update(_flags(tuple((filter[1], *filter[2]) for filter in native.filters())))
+        encoding["contiguous"] = chunks is None
+        encoding["chunksizes"] = chunks = chunks and tuple(chunks)
+    if chunks:
+        encoding["preferred_chunks"] = dict(zip(dims, chunks))
+    quantize = native.quantize()
+    if quantize is not None:
+        encoding["quantize_mode"], encoding["significant_digits"] = quantize
+    encoding["source"], encoding["original_shape"] = source, shape
+    return encoding
+
+
+@functools.lru_cache(256)
+def _codecs(texts):
+    """Splits codecs into compressors and filters, as zarr-python does."""
+    codecs = [json.loads(text) for text in texts if text]
+    compressors = tuple(codec for codec in codecs if not _is_filter(codec))
+    filters = tuple(codec for codec in codecs if _is_filter(codec))
+    return compressors, filters
+
+
+def _is_filter(codec):
+    name = codec.get("name") or codec.get("id") or ""
+    return name.rpartition(".")[2] in _FILTERS
+
+
+@functools.lru_cache(256)
+def _flags(filters):
+    """Returns netCDF4's flags for HDF5's filters."""
+    flags = {"zlib": False, "szip": False, "zstd": False, "bzip2": False, "blosc": False, "shuffle": False,
+             "complevel": 0, "fletcher32": False}
+    for number, *params in filters:
+        if number == 2:
+            flags["shuffle"] = True
+        elif number == 3:
+            flags["fletcher32"] = True
+        elif number in _FLAGS:
+            flags[_FLAGS[number]] = True
+            if number == 32001 and len(params) > 4:
+                flags["complevel"] = params[4]
+            elif number != 4 and params:
+                flags["complevel"] = params[0]
+    return flags

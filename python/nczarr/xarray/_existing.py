@@ -1,0 +1,75 @@
+"""Writes into a dataset that exists: values get the encodings of the stored variables."""
+import numpy as np
+import pandas as pd
+from xarray import conventions
+
+from ._target import Target
+
+
+def encode(store, variables, region, append_dim):
+    """Returns the variables as the store has them, undecoded and in the stored order of dimensions.
+
+    :raises ValueError: if a variable does not fit the stored one.
+    """
+    stored = {name: store.open_store_variable(name) for name in variables}
+    decoded = conventions.decode_cf_variables(dict(stored), {})[0]
+    prepared = {}
+    for name, variable in variables.items():
+        was = decoded.get(name)
+        if was is None:
+            # Decoding merged it into another variable, such as bounds.
+            was = conventions.decode_cf_variable(name, stored[name])
+        if variable.dtype.kind in "SU" and was.dtype.kind in "SU" and variable.dtype.kind != was.dtype.kind:
+            raise ValueError(
+                f"Mismatched dtypes for variable {name} between Zarr store on disk and dataset to append. Store has "
+                f"dtype {was.dtype} but dataset to append has dtype {variable.dtype}."
+            )
+        variable = variable.copy(deep=False)
+        variable.encoding = {key: value for key, value in was.encoding.items() if key != "original_shape"}
+        prepared[name] = _checked(name, variable, was, region, append_dim)
+    return store.encode(prepared, {})[0]
+
+
+def _checked(name, variable, was, region, append_dim):
+    if variable.dims != was.dims:
+        if set(variable.dims) != set(was.dims):
+            raise ValueError(
+                f"variable {name!r} already exists with different dimension names {was.dims} != {variable.dims}, but "
+                "changing variable dimensions is not supported by to_nczarr()."
+            )
+        variable = variable.transpose(*was.dims)
+    expected = {dim: region[dim].stop - region[dim].start if dim in region else size for dim, size in was.sizes.items()}
+    expected.pop(append_dim, None)
+    found = {dim: size for dim, size in variable.sizes.items() if dim != append_dim}
+    if expected != found:
+        raise ValueError(
+            f"variable {name!r} already exists with different dimension sizes: {expected} != {found}. to_nczarr() only "
+            f"supports changing dimension sizes when explicitly appending, but append_dim={append_dim!r}. If you are "
+            "attempting to write to a subset of the existing store without changing dimension sizes, consider using "
+            "the region argument in to_nczarr()."
+        )
+    return variable
+
+
+def add(writer, store, variables, region):
+    """Hands variables to a writer, each for its region."""
+    for name, variable in variables.items():
+        target = Target(store.handle, store._group, name, variable.encoding.get("least_significant_digit"))
+        part = tuple(region.get(dim, slice(0, size)) for dim, size in variable.sizes.items())
+        writer.add(variable.data, target, part)
+
+
+def check_unique(store, variables, dim):
+    """Checks that no value of the coordinate is stored already.
+
+    :raises KeyError: with the values that are.
+    """
+    if dim not in variables:
+        raise ValueError(f"unique=True needs the coordinate {dim!r} in the dataset")
+    stored = conventions.decode_cf_variable(dim, store.open_store_variable(dim)).values
+    new = np.ravel(variables[dim].values)
+    known = pd.Index(np.ravel(stored)).get_indexer_for(new)
+    repeated = [value for value, place in zip(new, known) if place >= 0] if len(stored) else []
+    if repeated or len(pd.unique(new)) != len(new):
+        repeated = repeated[:3] or list(new[:3])
+        raise KeyError(f"{store.handle.place}: coordinate {dim!r} has these values already: {repeated}")

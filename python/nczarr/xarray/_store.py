@@ -1,0 +1,225 @@
+"""The store: a group of a dataset as xarray reads and writes it."""
+import os
+
+import numpy as np
+from xarray.backends.common import WritableCFDataStore
+from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+from xarray.core.variable import Variable
+
+from . import _create, _guard
+from ._array import NczarrArray
+from ._define import Definer
+from ._describe import attributes_of, dtype_of, encoding_of
+from ._handle import Handle
+from ._location import normalize
+from ._target import Target
+
+_OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability")
+
+
+class NczarrDataStore(WritableCFDataStore):
+    """A group of a dataset. Several stores may share one open dataset."""
+
+    __slots__ = ("_group", "_info", "_mask_fill", "_mode", "format", "handle")
+
+    def __init__(self, handle, group=None, mode="r", format="NETCDF4", mask_fill=False):
+        self.handle, self._group = handle, "/" + (group or "").strip("/")
+        self._mode, self.format, self._mask_fill = mode, format, bool(mask_fill)
+        self._info = None
+
+    @classmethod
+    def open(cls, filename, mode="r", format=None, group=None, clobber=True, autoclose=False, lock=None,
+             storage_options=None, kind=None, use_zarr_fill_value_as_mask=None, **options):
+        """Opens or creates a dataset.
+
+        :param mode: ``"r"``, ``"a"`` (an existing dataset, or a new one) or ``"w"`` (a new one).
+        :param format: netCDF4's name of a format, for a new dataset.
+        :param kind: the library's name of a format instead.
+        :raises ValueError: for an option that does not exist.
+        """
+        unknown = set(options) - set(_OPTIONS)
+        if unknown:
+            raise ValueError(f"unknown options: {', '.join(sorted(unknown))}")
+        options = {name: value for name, value in options.items() if value is not None}
+        place = normalize(filename)
+        if mode == "w" or mode in ("a", "w-", "x") and not _create.exists(place, storage_options):
+            clobber = clobber and mode in ("w", "a")
+            handle = _create.handle_to_create(place, format, kind, clobber, options, storage_options)
+        else:
+            if mode in ("w-", "x"):
+                raise FileExistsError(f"{place}: a dataset exists")
+            if hasattr(place, "read"):
+                place = place.read()
+            if isinstance(place, (bytearray, memoryview)):
+                place = bytes(place)
+            handle = Handle(place, "r" if mode == "r" else "a", options, storage_options)
+        store = cls(handle, None, mode, format or "NETCDF4", use_zarr_fill_value_as_mask)
+        if not isinstance(handle, _create.NewHandle):
+            # A wrong place is an error now, not at the first read.
+            handle.file
+            store.format = _create.format_name(handle.file)
+        return store.get_child_store(group) if group else store
+
+    def get_child_store(self, group):
+        """Returns the store of a group in it."""
+        path = self._group.rstrip("/") + "/" + group.strip("/") if group.strip("/") else self._group
+        child = type(self)(self.handle, path, self._mode, self.format, self._mask_fill)
+        if not isinstance(self.handle, _create.NewHandle) and self._mode == "r":
+            child.native
+        return child
+
+    @property
+    def native(self):
+        """The native group. A writer creates it.
+
+        :raises OSError: if a reader asks for a group that does not exist.
+        """
+        try:
+            return self.handle.group(self._group)
+        except KeyError as error:
+            if self._mode == "r":
+                raise OSError(f"group not found: {self._group} in {self.handle.place}") from error
+        group = self.handle.file._native
+        for name in self._group.strip("/").split("/"):
+            try:
+                group = group.group(name)
+            except KeyError:
+                group = group.add_group(name)
+        return group
+
+    @property
+    def is_zarr(self):
+        """Whether the format is Zarr, NCZarr included."""
+        if self._info is None:
+            self._info = self.handle.file.info()
+        return self._info["driver"] == "nczarr"
+
+    @property
+    def ds(self):
+        """The group, as ``nczarr.Group``."""
+        from nczarr import Group
+
+        return Group(self.native, self.handle.file)
+
+    def walk(self):
+        """Returns the store of each group below, by path relative to this one."""
+        found, waiting = {}, [(self.native, "/")]
+        while waiting:
+            native, path = waiting.pop(0)
+            full = self._group.rstrip("/") + path
+            found[path] = type(self)(self.handle, full, self._mode, self.format, self._mask_fill)
+            waiting += [(group, path.rstrip("/") + "/" + group.name()) for group in native.groups()]
+        return found
+
+    # Reading.
+
+    def get_variables(self):
+        is_zarr, source, group = self.is_zarr, self.source, self._group
+        return FrozenDict(
+            (native.name(), self._variable(native, is_zarr, source, group)) for native in self.native.variables()
+        )
+
+    @property
+    def source(self):
+        """The place for ``encoding["source"]``."""
+        return self.handle.place if isinstance(self.handle.place, str) else "<bytes>"
+
+    def _variable(self, native, is_zarr, source, group):
+        described, dimensions = native.nc_type(), native.dimensions()
+        dims, shape = tuple(dim[0] for dim in dimensions), tuple(dim[1] for dim in dimensions)
+        attributes = attributes_of(native, is_zarr)
+        encoding = encoding_of(native, described, dims, shape, is_zarr, source)
+        dtype = dtype_of(described)
+        fill = attributes.get("_FillValue")
+        if dtype.kind == "S" and isinstance(fill, str):
+            attributes["_FillValue"] = np.bytes_(fill.encode())
+        if self._mask_fill and fill is None and is_zarr:
+            pair = native.fill_value()
+            if pair is not None:
+                from nczarr._attributes import value_of
+
+                attributes["_FillValue"] = value_of(*pair)
+        if "least_significant_digit" in attributes:
+            encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
+        data = indexing.LazilyIndexedArray(NczarrArray(self.handle, group, native.name(), dtype, shape))
+        return Variable(dims, data, attributes, encoding, fastpath=True)
+
+    def open_store_variable(self, name):
+        """Returns one variable, undecoded."""
+        return self._variable(self.native.variable(name), self.is_zarr, self.source, self._group)
+
+    def get_attrs(self):
+        return FrozenDict(attributes_of(self.native, self.is_zarr))
+
+    def get_dimensions(self):
+        return FrozenDict((name, length) for name, length, _ in self._dimensions(self.native))
+
+    def get_parent_dimensions(self):
+        found, group = {}, self.native.parent()
+        while group is not None:
+            for name, length, _ in self._dimensions(group):
+                found.setdefault(name, length)
+            group = group.parent()
+        return FrozenDict(found)
+
+    @staticmethod
+    def _dimensions(native):
+        return [dimension.describe() for dimension in native.dimensions()]
+
+    def get_encoding(self):
+        unlimited = {name for name, _, unlimited in self._dimensions(self.native) if unlimited}
+        return {"unlimited_dims": unlimited, "source": self.source}
+
+    # Writing.
+
+    def store(self, variables, attributes, check_encoding_set=frozenset(), writer=None, unlimited_dims=None):
+        _guard.check(variables, self.handle.place, self.format, unlimited_dims)
+        if self._mode == "w":
+            _guard.check_sources(variables, self.handle.place)
+        super().store(variables, attributes, check_encoding_set, writer, unlimited_dims)
+        self.grow(variables, unlimited_dims)
+
+    def grow(self, variables, unlimited_dims):
+        """Gives unlimited dimensions the lengths of the variables: tasks write their parts later."""
+        lengths = {}
+        for variable in variables.values():
+            lengths.update((dim, length) for dim, length in variable.sizes.items() if dim in (unlimited_dims or ()))
+        for name, length in lengths.items():
+            dimension = self.native.dimension(name)
+            now = dimension.describe()[1]
+            if now < length:
+                self.handle.file.sync()
+                dimension.reserve(length - now)
+
+    def encode_variable(self, variable, name=None):
+        if variable.dtype.byteorder not in ("=", "|"):
+            variable = variable.astype(variable.dtype.newbyteorder("="), keep_attrs=True)
+        if self.format in ("NETCDF4", "ZARR"):
+            for coder in (EncodedStringCoder(allows_unicode=True), CharacterArrayCoder()):
+                variable = coder.encode(variable, name=name)
+            return variable
+        from xarray.backends.netcdf3 import encode_nc3_variable
+
+        return encode_nc3_variable(variable, name=name)
+
+    def set_dimension(self, name, length, is_unlimited=False):
+        _guard.check_name(name)
+        self.native.add_dimension(name, None if is_unlimited else length)
+
+    def set_attribute(self, key, value):
+        Definer(self).attribute(self.native, key, value)
+
+    def prepare_variable(self, name, variable, check_encoding=False, unlimited_dims=None):
+        _guard.check_name(name)
+        digits = Definer(self).variable(name, variable, check_encoding, unlimited_dims or ())
+        return Target(self.handle, self._group, name, digits), variable.data
+
+    def sync(self):
+        self.handle.file.sync()
+        # A delayed write opens the dataset again where its task runs.
+        self.handle.detach()
+
+    def close(self):
+        self.handle.close()
