@@ -43,7 +43,8 @@ def _checked(name, variable, was, region, append_dim):
     found = {dim: size for dim, size in variable.sizes.items() if dim != append_dim}
     if expected != found:
         raise ValueError(
-            f"variable {name!r} already exists with different dimension sizes: {expected} != {found}. to_nczarr() only "
+            f"Unable to update size for existing dimension: variable {name!r} already exists with different dimension "
+            f"sizes: {expected} != {found}. to_nczarr() only "
             f"supports changing dimension sizes when explicitly appending, but append_dim={append_dim!r}. If you are "
             "attempting to write to a subset of the existing store without changing dimension sizes, consider using "
             "the region argument in to_nczarr()."
