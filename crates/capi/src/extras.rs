@@ -1,13 +1,9 @@
 //! Functions that programs need although no public header declares them.
 
-use std::ffi::{c_char, c_int, c_uint};
-use std::ptr;
+use std::ffi::{c_int, c_uint};
 
-use nczarr::ErrorKind;
-
-use crate::boundary::memory;
-use crate::boundary::pointer::{OutPtr, TextPtr};
-use crate::rc;
+use crate::boundary::pointer::OutPtr;
+use crate::table;
 
 /// The version of HDF5 whose files the library reads and writes. Python's netCDF4 asks for it.
 const HDF5: [c_uint; 3] = [1, 14, 6];
@@ -20,21 +16,10 @@ c_functions! {
         Ok(())
     }
 
-    /// Sets a value of the rc file for this process.
-    fn nc_rc_set(key: TextPtr, value: TextPtr) {
-        let null = || ErrorKind::Inval.context("the key or the value is null");
-        let (key, value) = (key.bytes().ok_or_else(null)?, value.bytes().ok_or_else(null)?);
-        rc::set(key, value);
-        Ok(())
+    /// Writes nothing, as a netCDF-C without logging. The id must be that of a dataset.
+    fn nc_show_metadata(ncid: c_int) {
+        table::find(ncid).map(drop)
     }
-}
-
-// Returns a value that `nc_rc_set` stored. The caller frees it.
-export_value!("nc_rc_get", (key: TextPtr) -> *mut c_char, rc_get(key).unwrap_or(ptr::null_mut()));
-
-fn rc_get(key: TextPtr) -> Option<*mut c_char> {
-    let value = rc::get(key.bytes()?)?;
-    memory::copy_text(&value).ok()
 }
 
 // The log is that of the crate `tracing`, so a level has no effect, as in a netCDF-C without logging.

@@ -3,17 +3,22 @@
 //! Lines have the form `KEY=value`; `#` begins a comment. `[https://host:port/path]` before a key limits it
 //! to URLs with that prefix. `NCRCENV_IGNORE` disables all files; `NCRCENV_RC` names a single one. Otherwise
 //! `.ncrc`, `.daprc` and `.dodsrc` are read in the home directory (`NCRCENV_HOME`, else `HOME`), then in the
-//! current one; later files have precedence. Values may be secrets and are never printed.
+//! current one; later files have precedence. Settings of the program ([`RcFile::set_for_process`]) have
+//! precedence over files. Values may be secrets and are never printed.
 //!
 //! Source: netCDF-C, documentation of the run-time configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use nczarr_model::{ErrorKind, Result};
 
 /// The largest size of an rc file, in bytes.
 const MOST: u64 = 1 << 20;
+
+/// The settings of the program: keys as it wrote them, and values.
+static OF_PROCESS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 /// A line of an rc file.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,9 +27,12 @@ struct RcSetting {
     scheme: Option<String>,
     /// The URL prefix, without the scheme.
     place: Option<String>,
+    /// As written.
+    name: String,
     /// In upper case.
     key: String,
-    value: String,
+    /// `None`: the line has no `=`.
+    value: Option<String>,
 }
 
 /// The settings of all rc files; later ones have precedence.
@@ -32,7 +40,8 @@ struct RcSetting {
 pub struct RcFile(Vec<RcSetting>);
 
 impl RcFile {
-    /// Reads the files that the environment `variable`s name. Missing files are ignored.
+    /// Reads the files that the environment `variable`s name, and adds the settings of the program. Missing
+    /// files are ignored.
     ///
     /// # Errors
     /// `NC_ERCFILE` that names an unreadable file.
@@ -43,6 +52,7 @@ impl RcFile {
         let mut rc = Self::default();
         if let Some(only) = variable("NCRCENV_RC").filter(|path| !path.is_empty()) {
             rc.read(Path::new(&only))?;
+            rc.add_settings_of_process();
             return Ok(rc);
         }
         let home = variable("NCRCENV_HOME").or_else(|| variable("HOME")).map(PathBuf::from);
@@ -52,7 +62,33 @@ impl RcFile {
                 rc.read(&folder.join(name))?;
             }
         }
+        rc.add_settings_of_process();
         Ok(rc)
+    }
+
+    /// Makes a setting for all files that are loaded from now on. It replaces one with the same key.
+    pub fn set_for_process(name: &str, value: &str) {
+        let (name, value) = (name.trim(), value.trim());
+        let mut settings = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        settings.retain(|(known, _)| known != name);
+        settings.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Forgets the settings of the program.
+    pub fn forget_settings_of_process() {
+        OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn add_settings_of_process(&mut self) {
+        let settings = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = settings.iter().map(|(name, value)| RcSetting {
+            scheme: None,
+            place: None,
+            name: name.clone(),
+            key: name.to_ascii_uppercase(),
+            value: Some(value.clone()),
+        });
+        self.0.extend(entries);
     }
 
     fn read(&mut self, path: &Path) -> Result<()> {
@@ -73,7 +109,7 @@ impl RcFile {
         Ok(())
     }
 
-    /// Adds the lines of a file. Lines without a setting are ignored.
+    /// Adds the lines of a file.
     pub fn add(&mut self, text: &str) {
         for line in text.lines().map(str::trim) {
             if line.starts_with('#') {
@@ -85,11 +121,27 @@ impl RcFile {
             };
             let scheme = place.and_then(|place| Some(place.split_once("://")?.0.to_ascii_lowercase()));
             let place = place.map(|place| without_scheme(place).to_owned());
-            if let Some((key, value)) = line.split_once('=') {
-                let (key, value) = (key.trim().to_ascii_uppercase(), value.trim().to_owned());
-                self.0.push(RcSetting { scheme, place, key, value });
+            let (name, value) = match line.split_once('=') {
+                Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
+                None => (line.trim(), None),
+            };
+            if !name.is_empty() || value.is_some() {
+                self.0.push(RcSetting {
+                    scheme,
+                    place,
+                    name: name.to_owned(),
+                    key: name.to_ascii_uppercase(),
+                    value,
+                });
             }
         }
+    }
+
+    /// Returns the value of a key as it is written, from lines without a URL prefix; of several, the last.
+    /// The value of a line without `=` is empty.
+    pub fn get_exactly(&self, name: &str) -> Option<&str> {
+        let mut fits = self.0.iter().rev().filter(|entry| entry.place.is_none() && entry.name == name);
+        Some(fits.next()?.value.as_deref().unwrap_or_default())
     }
 
     /// Returns the value of `key` (in upper case) for the URL `host/path`; a scheme is ignored. The line with
@@ -129,8 +181,9 @@ impl RcFile {
 
     /// Returns all keys with this prefix, in upper case, each once.
     pub fn keys(&self, start: &str) -> Vec<&str> {
+        let settings = self.0.iter().filter(|entry| entry.value.is_some());
         let mut keys: Vec<&str> =
-            self.0.iter().map(|entry| entry.key.as_str()).filter(|key| key.starts_with(start)).collect();
+            settings.map(|entry| entry.key.as_str()).filter(|key| key.starts_with(start)).collect();
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -141,9 +194,10 @@ impl RcFile {
         let found = self
             .0
             .iter()
+            .filter(|entry| entry.value.is_some())
             .filter(fits)
             .max_by_key(|entry| entry.place.as_ref().map_or(0, |place| place.len() + 1));
-        found.map(|entry| entry.value.as_str())
+        found.and_then(|entry| entry.value.as_deref())
     }
 }
 
@@ -224,6 +278,24 @@ mod tests {
             assert_eq!(rc.get_strictly("K", url), expected, "{url}");
         }
         assert_eq!(rc.keys("K."), ["K.A", "K.B"]);
+    }
+
+    #[test]
+    fn an_exact_key_has_the_value_of_the_last_line_without_a_prefix() {
+        let mut rc = RcFile::default();
+        rc.add("a=1\n#a=2\n[http://h.example]a=3\nA=4\nb\n c = x y=z \n=empty\n\nd=1\nd");
+        for (name, expected) in [
+            ("a", Some("1")),
+            ("A", Some("4")),
+            ("b", Some("")),
+            ("c", Some("x y=z")),
+            ("d", Some("")),
+            ("", Some("empty")),
+            ("e", None),
+        ] {
+            assert_eq!(rc.get_exactly(name), expected, "{name:?}");
+        }
+        assert_eq!([rc.get("B", ""), rc.get("D", "")], [None, Some("1")]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod create;
 mod flags;
+mod hdf5_hints;
 pub mod inquire;
 pub mod lifecycle;
 mod memory;

@@ -1,7 +1,6 @@
 //! Functions for the whole process and for processing elements, which have little to do here.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
 
 use nczarr::ErrorKind;
 
@@ -9,7 +8,7 @@ use super::create::nc_create;
 use super::lifecycle::nc_delete;
 use super::open::nc_open;
 use crate::boundary::pointer::{OutPtr, TextPtr};
-use crate::table;
+use crate::{rc, table};
 
 c_functions! {
     /// The library needs no preparation.
@@ -17,8 +16,9 @@ c_functions! {
         Ok(())
     }
 
-    /// Open datasets stay usable, and new ones can be opened afterwards.
+    /// Forgets the settings of `nc_rc_set`. Open datasets stay usable, and new ones can be opened afterwards.
     fn nc_finalize() {
+        rc::forget();
         Ok(())
     }
 
@@ -45,20 +45,6 @@ c_functions! {
         nc_delete(path)
     }
 
-    /// Keeps an alignment for HDF5 files, which this library does not apply: it aligns data itself.
-    fn nc_set_alignment(threshold: c_int, alignment: c_int) {
-        *ALIGNMENT.lock().unwrap_or_else(PoisonError::into_inner) = [threshold, alignment];
-        Ok(())
-    }
-
-    /// Returns the alignment that `nc_set_alignment` keeps.
-    fn nc_get_alignment(thresholdp: OutPtr<c_int>, alignmentp: OutPtr<c_int>) {
-        let [threshold, alignment] = *ALIGNMENT.lock().unwrap_or_else(PoisonError::into_inner);
-        thresholdp.set(threshold);
-        alignmentp.set(alignment);
-        Ok(())
-    }
-
     /// Returns the processing element: always 0.
     fn nc_inq_base_pe(ncid: c_int, pe: OutPtr<c_int>) {
         table::find(ncid)?;
@@ -72,9 +58,6 @@ c_functions! {
         check_element(pe)
     }
 }
-
-/// Threshold and alignment.
-static ALIGNMENT: Mutex<[c_int; 2]> = Mutex::new([0; 2]);
 
 fn check_element(number: c_int) -> nczarr::Result<()> {
     if number != 0 {

@@ -80,6 +80,18 @@ fn helpers_beside_the_interface_work() {
     assert_eq!(text, "0 failures\n");
 }
 
+/// Rc files in a home directory and in the current one, and settings of the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn settings_of_files_and_of_the_program_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "settings");
+    let work = folder.path().join("work");
+    std::fs::create_dir_all(work.join("home")).unwrap();
+    let text = output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()).arg(&work));
+    assert_eq!(text, "0 failures\n");
+}
+
 /// Eight threads write and read eight files each. `NCZ_TEST_ROUNDS` sets the number of rounds.
 #[test]
 #[cfg(target_os = "linux")]
