@@ -1,0 +1,107 @@
+"""Complex numbers: pairs of numbers in a compound type, or along a last dimension of length 2."""
+import numpy as np
+
+_NAMES = {("r", "i"), ("re", "im"), ("real", "imag"), ("real", "imaginary")}
+_DIMENSIONS = ("complex", "ri", "_pfnc_complex")
+_PARTS = {"c8": "f4", "c16": "f8"}
+_COMPOUNDS = {"c8": "_PFNC_FLOAT_COMPLEX_TYPE", "c16": "_PFNC_DOUBLE_COMPLEX_TYPE"}
+
+
+def complex_type(native, described):
+    """Returns the complex type of a variable's pairs; ``None`` if it has other values."""
+    if isinstance(described, str):
+        dimensions = native.dimensions()
+        if not dimensions or described not in ("f4", "f8"):
+            return None
+        name, length, _ = dimensions[-1]
+        return _of_part(described) if name.lower() in _DIMENSIONS and length == 2 else None
+    if described[0] != "compound" or len(described[3]) != 2:
+        return None
+    (one, _, part, shape), (other, _, same, also) = described[3]
+    if (one.lower(), other.lower()) not in _NAMES or part != same or part not in ("f4", "f8") or shape or also:
+        return None
+    return _of_part(part)
+
+
+def _of_part(part):
+    return np.dtype("c8" if part == "f4" else "c16")
+
+
+def storage(grp, dtype, names):
+    """Returns the type's name and the dimensions that store complex numbers; defines what is missing."""
+    code = dtype.str[1:]
+    if grp.data_model == "NETCDF4":
+        known = {described[1] for described in grp._native.types()}
+        if _COMPOUNDS[code] not in known:
+            grp._native.add_compound(_COMPOUNDS[code], [("r", _PARTS[code], []), ("i", _PARTS[code], [])])
+        return _COMPOUNDS[code], names
+    if "_pfnc_complex" not in grp.dimensions:
+        grp.createDimension("_pfnc_complex", 2)
+    return _PARTS[code], [*names, "_pfnc_complex"]
+
+
+def adapted(core, dtype):
+    """Returns the core variable, or one that joins its pairs to complex numbers."""
+    if getattr(dtype, "kind", None) != "c":
+        return core
+    return _Compounds(core) if core.dtype.names else _Pairs(core)
+
+
+class _Compounds:
+    """A variable of compounds as complex numbers."""
+
+    def __init__(self, core):
+        self._core = core
+        part = core.dtype.fields[core.dtype.names[0]][0]
+        self.dtype = _of_part(part.str[1:])
+
+    def __getattr__(self, name):
+        return getattr(self._core, name)
+
+    def read(self, start, count, stride=None):
+        pairs = self._core.read(start, count, stride)
+        out = np.empty(pairs.shape, self.dtype)
+        out.real, out.imag = (pairs[name] for name in self._core.dtype.names)
+        return out
+
+    def write(self, values, start, count, stride=None):
+        pairs = np.zeros(values.shape, self._core.dtype)
+        for name, part in zip(self._core.dtype.names, (values.real, values.imag)):
+            pairs[name] = part
+        self._core.write(pairs, start, count, stride)
+
+
+class _Pairs:
+    """A variable with a last dimension of length 2 as complex numbers."""
+
+    def __init__(self, core):
+        self._core = core
+        self.dtype = _of_part(core.dtype.str[1:])
+
+    def __getattr__(self, name):
+        return getattr(self._core, name)
+
+    @property
+    def dims(self):
+        return self._core.dims[:-1]
+
+    @property
+    def shape(self):
+        return self._core.shape[:-1]
+
+    @property
+    def unlimited(self):
+        return self._core.unlimited[:-1]
+
+    @property
+    def chunks(self):
+        chunks = self._core.chunks
+        return chunks and chunks[:-1]
+
+    def read(self, start, count, stride=None):
+        pairs = self._core.read([*start, 0], [*count, 2], None if stride is None else [*stride, 1])
+        return np.ascontiguousarray(pairs).view(self.dtype)[..., 0]
+
+    def write(self, values, start, count, stride=None):
+        pairs = np.stack([values.real, values.imag], axis=-1)
+        self._core.write(pairs, [*start, 0], [*count, 2], None if stride is None else [*stride, 1])
