@@ -12,12 +12,16 @@ archives, S3, on web servers and in memory.
 import os as _os
 
 from . import _native
-from ._file import File, Group, create, open
+from ._file import File, Group, create, info, open
 from ._native import delete, explain
+from ._tool import copy, diff, validate
 from ._variable import Dimension, Variable
 from .errors import NczarrError
 
-__all__ = ["Dimension", "File", "Group", "NczarrError", "Variable", "create", "delete", "explain", "open"]
+__all__ = [
+    "Dimension", "File", "Group", "NczarrError", "Variable", "copy", "create", "delete", "diff", "explain", "info", "open",
+    "validate",
+]
 __version__ = _native.version()
 
 if hasattr(_os, "register_at_fork"):

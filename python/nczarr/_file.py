@@ -298,3 +298,9 @@ def create(place, kind=None, *, clobber=True, in_memory=False, threads=None, cac
     """
     options = _options(threads, cache_bytes, None, exclusive, durability)
     return File(_native.create(_place(place), clobber, kind, in_memory, options), True)
+
+
+def info(place):
+    """Returns the format, the storage and the notes of a dataset, as a ``dict``."""
+    with open(place) as file:
+        return file.info()

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::group::Group;
     #[pymodule_export]
-    use super::tools::{delete, explain, version};
+    use super::tools::{delete, explain, ncz, version};
     #[pymodule_export]
     use super::variable::Variable;
 }

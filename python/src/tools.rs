@@ -1,5 +1,8 @@
 //! Functions beside open datasets.
 
+use std::ffi::OsString;
+use std::process::ExitCode;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -27,6 +30,16 @@ pub fn explain(py: Python<'_>, place: PlaceArgument) -> PyResult<Bound<'_, PyDic
     members.set_item("notes", explanation.dataset.map(|dataset| dataset.notes))?;
     members.set_item("problem", explanation.problem.map(|problem| format!("{problem:#}")))?;
     Ok(members)
+}
+
+/// Runs the program `ncz` with these arguments, and returns its exit code. It ends the process for `--help` and
+/// for wrong usage, so it needs a process of its own.
+#[pyfunction]
+pub fn ncz(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    let command_line = std::iter::once(OsString::from("ncz")).chain(arguments);
+    let code = py.detach(|| nczarr_cli::main_of(command_line, std::convert::identity));
+    // The code of a process can be compared, but not converted to a number.
+    (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
 }
 
 /// The version of the library.

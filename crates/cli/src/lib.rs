@@ -59,6 +59,7 @@ mod url_path;
 mod validate;
 mod view;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
@@ -82,7 +83,17 @@ pub fn main() -> ExitCode {
 /// again if another thread changes the registry of the process meanwhile ([`Registry::extend_default`]).
 #[must_use]
 pub fn main_with(extend: impl Fn(Registry) -> Registry) -> ExitCode {
-    let cli = as_tool::parse(std::env::args_os());
+    main_of(std::env::args_os(), extend)
+}
+
+/// Runs `ncz` like [`main_with`], with another command line: first the name of the program, then the
+/// arguments. For programs whose own command line is not that of `ncz`.
+#[must_use]
+pub fn main_of(
+    command_line: impl IntoIterator<Item = OsString>,
+    extend: impl Fn(Registry) -> Registry,
+) -> ExitCode {
+    let cli = as_tool::parse(command_line);
     let started = trace::start(&cli).and_then(|()| add_plugins(extend));
     match started.and_then(|()| run(&cli.command)) {
         Ok(code) => code,

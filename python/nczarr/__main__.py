@@ -1,0 +1,4 @@
+"""``python -m nczarr`` is the program ``ncz``."""
+from ._tool import main
+
+main()

@@ -1,0 +1,70 @@
+"""The program ``ncz`` from Python: it runs in a process of its own."""
+import json
+import os
+import subprocess
+import sys
+
+from .errors import StorageError
+
+
+def run(arguments, accept=(0,)):
+    """Runs ``ncz`` and returns its output as text.
+
+    :raises nczarr.NczarrError: with the program's own message, if the exit code is none of ``accept``.
+    """
+    command = [sys.executable, "-m", "nczarr", *map(os.fspath, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode in accept:
+        return done.stdout
+    raise StorageError(done.stderr.strip() or f"ncz ended with code {done.returncode}")
+
+
+def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, deflate=None, shuffle=False,
+         variables=None, memory=None, jobs=None, resume=False, clobber=False):
+    """Copies a dataset into any other format. The copy is read back and compared with the source.
+
+    :param kind: the format of the copy, as in ``ncz copy --kind``; by default the target's path decides.
+    :param chunks: the chunk length of each dimension, such as ``{"time": 1}``.
+    :param shards: the shard length of each dimension.
+    :param filters: filters as ``ncz copy --filter`` takes them, such as ``"*,zstd,3"``.
+    :param deflate: the level of deflate for all variables, and ``shuffle`` before it.
+    :param variables: copy only these.
+    :param memory: the bytes that the copy may use: an integer, or text such as ``"2GiB"``.
+    :param jobs: the number of variables that are copied at once.
+    :param resume: continue a copy that was interrupted.
+    :raises nczarr.NczarrError: if the copy fails or something would be lost.
+    """
+    arguments = ["copy", source, target]
+    for flag, value in (("--kind", kind), ("--memory", memory), ("--jobs", jobs), ("-d", deflate)):
+        if value is not None:
+            arguments += [flag, str(value)]
+    for flag, lengths in (("--chunks", chunks), ("--shards", shards)):
+        if lengths:
+            arguments += [flag, ",".join(f"{name}/{length}" for name, length in lengths.items())]
+    for text in [filters] if isinstance(filters, str) else filters or ():
+        arguments += ["--filter", text]
+    if variables is not None:
+        arguments += ["-V", ",".join(variables)]
+    for flag, wanted in (("-s", shuffle), ("--resume", resume), ("--clobber", clobber)):
+        arguments += [flag] if wanted else []
+    run(arguments)
+
+
+def diff(first, second):
+    """Returns the differences of two datasets of any formats, as a list of ``dict``; empty if they are equal."""
+    return json.loads(run(["diff", "--json", first, second], accept=(0, 1)))["differences"]
+
+
+def validate(place, deep=True):
+    """Returns the report about damage of a dataset, as a ``dict``.
+
+    :param deep: read every chunk as well.
+    """
+    return json.loads(run(["validate", "--json", *(["--deep"] if deep else []), place], accept=(0, 1)))
+
+
+def main():
+    """Runs ``ncz`` with the arguments of this process."""
+    from . import _native
+
+    raise SystemExit(_native.ncz(sys.argv[1:]))
