@@ -12,10 +12,11 @@ archives, S3, on web servers and in memory.
 import os as _os
 
 from . import _native
+from ._dimension import Dimension
 from ._file import File, Group, create, info, open
 from ._native import delete, explain
 from ._tool import copy, diff, validate
-from ._variable import Dimension, Variable
+from ._variable import Variable
 from .errors import NczarrError
 
 __all__ = [

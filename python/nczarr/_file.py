@@ -7,7 +7,8 @@ import numpy as np
 
 from . import _native, _types
 from ._attributes import Attributes, pair_of
-from ._variable import Dimension, Variable
+from ._dimension import Dimension
+from ._variable import Variable
 
 
 class Group(Mapping):
