@@ -404,6 +404,29 @@ impl OpenOptions {
         self
     }
 
+    /// Names dimensions of plain Zarr that are unlimited, although nothing in the dataset says so. Stores of
+    /// zarr-python have no place for it; with this option, writers can append to them.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let path = "memory://doc-growing#mode=zarr,v3";
+    /// # let file = nczarr::create(path)?;
+    /// # file.add_dimension("time", 2)?;
+    /// # file.add_variable::<f32>("v", &["time"])?.put(&[1.0f32, 2.0], ..)?;
+    /// # file.close()?;
+    /// let file = nczarr::OpenOptions::new().writable(true).growing(["time"]).open(path)?;
+    /// let at = file.dimension("time")?.reserve(1)?;
+    /// file.variable("v")?.put_value(3.0f32, at)?;
+    /// assert_eq!(file.variable("v")?.get::<f32>(..)?.as_slice(), [1.0, 2.0, 3.0]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    #[must_use]
+    pub fn growing<S: Into<String>>(mut self, dimensions: impl IntoIterator<Item = S>) -> Self {
+        self.options.growing = dimensions.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Opens the dataset.
     ///
     /// # Errors

@@ -255,10 +255,10 @@ class File(Group):
         return f"<nczarr.File: {state}>"
 
 
-def _options(threads, cache_bytes, missing_chunks, exclusive, durability):
+def _options(threads, cache_bytes, missing_chunks, exclusive, durability, growing=()):
     return {
         "threads": threads, "cache_bytes": cache_bytes, "missing_chunks": missing_chunks, "exclusive": bool(exclusive),
-        "durability": durability,
+        "durability": durability, "growing": list(growing),
     }
 
 
@@ -266,7 +266,8 @@ def _place(place):
     return place if isinstance(place, (str, os.PathLike)) else os.fspath(place)
 
 
-def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None, exclusive=False, durability=None):
+def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None, exclusive=False, durability=None,
+         growing=()):
     """Opens a dataset.
 
     :param place: a path, or a URL such as ``s3://bucket/x.zarr`` or ``file:///x.zarr#mode=zarr``. A path object is
@@ -277,10 +278,11 @@ def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None
     :param missing_chunks: ``"fill"`` (the default), ``"warn"`` or ``"error"``.
     :param exclusive: no other process writes the dataset meanwhile.
     :param durability: ``"rename"`` (the default) or ``"fsync"``.
+    :param growing: dimensions of plain Zarr that are unlimited, although nothing in the dataset says so.
     """
     if mode not in ("r", "a", "r+"):
         raise ValueError(f"mode={mode!r}: expected 'r', 'a' or 'r+'; nczarr.create makes a new dataset")
-    options = _options(threads, cache_bytes, missing_chunks, exclusive, durability)
+    options = _options(threads, cache_bytes, missing_chunks, exclusive, durability, growing)
     if isinstance(place, (bytes, bytearray, memoryview)):
         if mode != "r":
             raise ValueError(f"mode={mode!r}: bytes can only be read")

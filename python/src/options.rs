@@ -46,6 +46,7 @@ pub struct CommonOptions {
     missing_chunks: Option<String>,
     exclusive: bool,
     durability: Option<String>,
+    growing: Vec<String>,
 }
 
 macro_rules! with_common {
@@ -70,7 +71,7 @@ macro_rules! with_common {
 impl CommonOptions {
     /// The options of opening.
     pub fn to_open(&self, writable: bool) -> Result<OpenOptions> {
-        Ok(with_common!(OpenOptions::new().writable(writable), self))
+        Ok(with_common!(OpenOptions::new().writable(writable).growing(&self.growing), self))
     }
 
     /// The options of creating. Without a kind, the path decides.

@@ -83,6 +83,8 @@ pub struct Options {
     pub truncate_strings: bool,
     /// Whether a new dataset may add attributes for properties that its format cannot express.
     pub annotate: bool,
+    /// Names of dimensions of plain Zarr that are unlimited, although nothing in the dataset says so.
+    pub growing: Vec<String>,
     /// Whether a dataset of one file that is only read is mapped into memory. If another process truncates
     /// the file during a read, the system ends this process.
     pub memory_map: bool,
@@ -114,6 +116,7 @@ impl Default for Options {
             collective: false,
             truncate_strings: false,
             annotate: false,
+            growing: Vec::new(),
             memory_map: false,
             progress: None,
         }
@@ -133,6 +136,7 @@ impl fmt::Debug for Options {
             .field("collective", &self.collective)
             .field("truncate_strings", &self.truncate_strings)
             .field("annotate", &self.annotate)
+            .field("growing", &self.growing)
             .field("memory_map", &self.memory_map)
             .field("progress", &self.progress.is_some())
             .finish()

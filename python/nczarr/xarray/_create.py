@@ -47,7 +47,8 @@ class NewHandle(Handle):
         if self._is_made:
             return super().open()
         place, options = with_storage_options(self.place, self.storage_options), dict(self.options)
-        options.pop("missing_chunks", None)
+        for name in ("missing_chunks", "growing"):
+            options.pop(name, None)
         file = nczarr.create(place, self._kind, clobber=self._clobber, in_memory=self._sink is not None, **options)
         self._is_made = True
         return file

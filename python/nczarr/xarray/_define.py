@@ -29,7 +29,11 @@ class Definer:
                 raise TypeError(f"attribute {key!r}: {self.store.format} has no lists of strings, found {value!r}")
         elif not isinstance(value, (str, bytes)) and np.ndim(value) > 1:
             raise ValueError(f"attribute {key!r} has {np.ndim(value)} dimensions, and netCDF's attributes have one")
-        native.put_attribute(key, *pair_of(value))
+        try:
+            pair = pair_of(value)
+        except TypeError as error:
+            raise TypeError(f"Invalid attribute in Dataset.attrs. {key!r}: {error}") from None
+        native.put_attribute(key, *pair)
 
     def variable(self, name, variable, check_encoding, unlimited_dims):
         """Defines a variable, or sets the attributes of an existing one. Returns its decimal digits, if limited."""

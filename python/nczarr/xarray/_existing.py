@@ -1,8 +1,11 @@
 """Writes into a dataset that exists: values get the encodings of the stored variables."""
+import os
+
 import numpy as np
 import pandas as pd
 from xarray import conventions
 
+from ._location import local_path
 from ._target import Target
 
 
@@ -19,7 +22,7 @@ def encode(store, variables, region, append_dim):
         if was is None:
             # Decoding merged it into another variable, such as bounds.
             was = conventions.decode_cf_variable(name, stored[name])
-        if variable.dtype.kind in "SU" and was.dtype.kind in "SU" and variable.dtype.kind != was.dtype.kind:
+        if variable.dtype.kind in "SU" and was.dtype.kind in "SU" and variable.dtype != was.dtype:
             raise ValueError(
                 f"Mismatched dtypes for variable {name} between Zarr store on disk and dataset to append. Store has "
                 f"dtype {was.dtype} but dataset to append has dtype {variable.dtype}."
@@ -58,6 +61,12 @@ def add(writer, store, variables, region):
         target = Target(store.handle, store._group, name, variable.encoding.get("least_significant_digit"))
         part = tuple(region.get(dim, slice(0, size)) for dim, size in variable.sizes.items())
         writer.add(variable.data, target, part)
+
+
+def is_one_file(store):
+    """Whether the dataset is one local file, which has one writer at a time."""
+    path = local_path(store.handle.place)
+    return path is not None and os.path.isfile(path)
 
 
 def check_unique(store, variables, dim):

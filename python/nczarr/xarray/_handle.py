@@ -34,7 +34,9 @@ class Handle:
         #: Whether tasks write to it one by one, and each stores its part.
         self.is_detached = False
         #: Held by the thread that writes to a dataset of one file.
-        self.alone = threading.Lock()
+        self.alone = threading.RLock()
+        #: Whether that thread may write now.
+        self.has_turn = False
         self._stamp = stamp
         self._file, self._variables, self._pid = None, {}, os.getpid()
         self._lock = threading.RLock()

@@ -28,7 +28,7 @@ def resolve(dataset, region, store):
     if is_auto:
         # The stored coordinates have these values already.
         dataset = dataset.drop_vars([dim for dim in region if dim in dataset.variables])
-    alone = [name for name, variable in dataset.variables.items() if not set(region) & set(variable.dims)]
+    alone = region and [name for name, variable in dataset.variables.items() if not set(region) & set(variable.dims)]
     if alone:
         raise ValueError(
             "when setting `region` explicitly in to_nczarr(), all variables in the dataset to write must have at "

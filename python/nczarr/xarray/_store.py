@@ -1,22 +1,23 @@
 """The store: a group of a dataset as xarray reads and writes it."""
+import errno
 import os
 
 import numpy as np
-from xarray.backends.common import WritableCFDataStore
+from xarray.backends.common import ArrayWriter, WritableCFDataStore
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
-from . import _create, _guard
+from . import _create, _encoding, _guard
 from ._array import NczarrArray
 from ._define import Definer
 from ._describe import attributes_of, dtype_of, encoding_of
 from ._handle import Handle
-from ._location import normalize
+from ._location import local_path, normalize
 from ._target import Target
 
-_OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability")
+_OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability", "growing")
 
 
 class NczarrDataStore(WritableCFDataStore):
@@ -31,18 +32,19 @@ class NczarrDataStore(WritableCFDataStore):
 
     @classmethod
     def open(cls, filename, mode="r", format=None, group=None, clobber=True, autoclose=False, lock=None,
-             storage_options=None, kind=None, use_zarr_fill_value_as_mask=None, **options):
+             storage_options=None, kind=None, use_zarr_fill_value_as_mask=None, is_lazy=False, **options):
         """Opens or creates a dataset.
 
         :param mode: ``"r"``, ``"a"`` (an existing dataset, or a new one) or ``"w"`` (a new one).
         :param format: netCDF4's name of a format, for a new dataset.
         :param kind: the library's name of a format instead.
+        :param is_lazy: open an existing dataset when it is needed.
         :raises ValueError: for an option that does not exist.
         """
         unknown = set(options) - set(_OPTIONS)
         if unknown:
             raise ValueError(f"unknown options: {', '.join(sorted(unknown))}")
-        options = {name: value for name, value in options.items() if value is not None}
+        options = {name: value for name, value in options.items() if value is not None and value != []}
         place = normalize(filename)
         if mode == "w" or mode in ("a", "w-", "x") and not _create.exists(place, storage_options):
             clobber = clobber and mode in ("w", "a")
@@ -56,9 +58,14 @@ class NczarrDataStore(WritableCFDataStore):
                 place = bytes(place)
             handle = Handle(place, "r" if mode == "r" else "a", options, storage_options)
         store = cls(handle, None, mode, format or "NETCDF4", use_zarr_fill_value_as_mask)
-        if not isinstance(handle, _create.NewHandle):
+        if not isinstance(handle, _create.NewHandle) and not is_lazy:
             # A wrong place is an error now, not at the first read.
-            handle.file
+            try:
+                handle.file
+            except FileNotFoundError:
+                if local_path(place) is None or os.path.exists(local_path(place)):
+                    raise
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from None
             store.format = _create.format_name(handle.file)
         return store.get_child_store(group) if group else store
 
@@ -178,7 +185,14 @@ class NczarrDataStore(WritableCFDataStore):
         _guard.check(variables, self.handle.place, self.format, unlimited_dims)
         if self._mode == "w":
             _guard.check_sources(variables, self.handle.place)
-        super().store(variables, attributes, check_encoding_set, writer, unlimited_dims)
+        variables, attributes = self.encode(variables, attributes)
+        for name in check_encoding_set:
+            # An unknown key is an error before the old dataset is cut.
+            _encoding.extract(variables[name], True, unlimited_dims or (), False, name)
+        writer = ArrayWriter() if writer is None else writer
+        self.set_attributes(attributes)
+        self.set_dimensions(variables, unlimited_dims=unlimited_dims)
+        self.set_variables(variables, check_encoding_set, writer, unlimited_dims=unlimited_dims)
         self.grow(variables, unlimited_dims)
 
     def grow(self, variables, unlimited_dims):

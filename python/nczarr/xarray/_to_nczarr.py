@@ -1,12 +1,11 @@
 """``to_nczarr``: writes, appends and region writes with the signature of ``Dataset.to_zarr``."""
 import contextlib
 
-from xarray.backends.common import ArrayWriter
-
-from . import _create, _existing, _region
+from . import _create, _region
+from ._job import Job
 from ._location import local_path, normalize, with_fragment
 from ._store import NczarrDataStore
-from ._target import turn
+from ._turn import turn
 
 _MODES = ("w", "w-", "a", "a-", "r+")
 
@@ -41,6 +40,9 @@ def to_nczarr(
     if zarr_format not in (None, 2, 3):
         raise ValueError(f"zarr_format={zarr_format!r}: expected 2 or 3")
     place, encoding = normalize(store), dict(encoding or {})
+    for name, given in encoding.items():
+        if not hasattr(given, "items"):
+            raise ValueError(f"encoding[{name!r}] must be castable to dictionary, found {given!r}")
     missing = [name for name in encoding if name not in dataset.variables]
     if missing:
         raise KeyError(f"encoding for {missing!r}: the dataset has no such variable")
@@ -49,16 +51,25 @@ def to_nczarr(
         if append_dim is not None or region is not None:
             raise FileNotFoundError(f"{place}: there is no dataset to append to")
         unlimited_dims = writers._sanitize_unlimited_dims(dataset, unlimited_dims)
-        place = _new_place(place, zarr_format, consolidated)
+        if group and mode in ("w", "w-") and _create.exists(place, storage_options):
+            mode = _mode_for_group(place, group, mode, storage_options)
+        else:
+            place = _new_place(place, zarr_format, consolidated)
+            unlimited_dims = set(unlimited_dims or ()) | _longer_chunks(dataset, encoding)
+    growing = [append_dim] if append_dim is not None else []
     opened = NczarrDataStore.open(
-        place, {"w": "w", "w-": "w-"}.get(mode, "a"), group=group, storage_options=storage_options, **options
+        place, {"w": "w", "w-": "w-"}.get(mode, "a"), group=group, storage_options=storage_options, is_lazy=True,
+        growing=growing, **options,
     )
-    opened.format = "ZARR" if not _is_netcdf(place) else "NETCDF4"
-    job = _Job(opened, mode, append_dim, unlimited_dims, encoding, chunkmanager_store_kwargs)
-    with _closing(opened):
-        if region is not None:
-            dataset, region = _region.resolve(dataset, region, opened)
-        return job.write(dataset, region or {}, unique, is_new, compute)
+    job = Job(opened, mode, append_dim, unlimited_dims, encoding, chunkmanager_store_kwargs, compute)
+    with contextlib.closing(opened):
+        with turn(opened.handle, unique):
+            is_netcdf = _is_netcdf(place)
+            opened.format = "NETCDF4" if is_netcdf and is_new else _create.format_name(opened.handle.file)
+            if region is not None:
+                dataset, region = _region.resolve(dataset, region, opened)
+            job.prepare(dataset, region or {}, unique, is_new)
+        return job.finish()
 
 
 def _is_array(dataset):
@@ -76,9 +87,39 @@ def _mode(mode, append_dim, region):
         )
     if mode not in ("a", "a-") and append_dim is not None:
         raise ValueError("cannot set append_dim unless mode='a' or mode=None")
+    if region is not None and append_dim is not None and (region == "auto" or append_dim in region):
+        raise ValueError(f"cannot list the same dimension in both ``region`` and ``append_dim``: {append_dim!r}")
     if mode not in ("a", "a-", "r+") and region is not None:
         raise ValueError("cannot set region unless mode='a', mode='a-', mode='r+' or mode=None")
     return mode
+
+
+def _mode_for_group(place, group, mode, storage_options):
+    """Returns the mode that creates a group in an existing dataset.
+
+    :raises ValueError: if it exists; the other groups must stay, so the dataset is not replaced.
+    """
+    store = NczarrDataStore.open(place, "r", storage_options=storage_options)
+    with contextlib.closing(store):
+        try:
+            store.handle.group(group)
+        except KeyError:
+            return "a"
+    if mode == "w-":
+        raise FileExistsError(f"{place}: group {group!r} exists")
+    raise ValueError(f"{place}: group {group!r} exists, and mode='w' would replace all groups: delete it first")
+
+
+def _longer_chunks(dataset, encoding):
+    """Returns the dimensions along which a given chunk is longer than the data: more will be appended."""
+    found = set()
+    for name, given in encoding.items():
+        for key in ("chunks", "chunksizes", "shards"):
+            lengths = given.get(key)
+            if isinstance(lengths, (tuple, list)):
+                variable = dataset.variables[name]
+                found |= {dim for dim, length in zip(variable.dims, lengths) if length > variable.sizes[dim]}
+    return found
 
 
 def _is_netcdf(place):
@@ -95,100 +136,3 @@ def _new_place(place, zarr_format, consolidated):
     words += ["consolidated"] if consolidated else []
     words += ["zip"] if place.endswith(".zip") else []
     return with_fragment(place, ",".join(words))
-
-
-@contextlib.contextmanager
-def _closing(store):
-    """Closes a store, also after an error."""
-    try:
-        yield
-    finally:
-        store.close()
-
-
-class _Job:
-    """One write into an open store."""
-
-    def __init__(self, store, mode, append_dim, unlimited_dims, encoding, store_kwargs):
-        self.store, self.mode, self.append_dim = store, mode, append_dim
-        self.unlimited_dims, self.encoding, self.store_kwargs = unlimited_dims, encoding, store_kwargs or {}
-
-    def write(self, dataset, region, unique, is_new, compute):
-        """Defines and writes; returns the first index of an append, or the delayed rest."""
-        from xarray import conventions
-
-        variables, attributes = conventions.encode_dataset_coordinates(dataset)
-        for name, given in self.encoding.items():
-            variables[name].encoding = given
-        names = set() if is_new else {native.name() for native in self.store.native.variables()}
-        existing = {name: variable for name, variable in variables.items() if name in names}
-        new = {name: variable for name, variable in variables.items() if name not in names}
-        if self.mode == "r+" and new:
-            raise ValueError(
-                f"dataset contains non-pre-existing variables {list(new)!r}, which is not allowed in to_nczarr() with "
-                "``mode='r+'``. To allow writing new variables, set ``mode='a'``."
-            )
-        twice = [name for name in existing if name in self.encoding]
-        if twice and self.mode in ("a", "a-"):
-            raise ValueError(f"variable {twice[0]!r} already exists, but encoding was provided")
-        if self.append_dim is not None:
-            return self.append(existing, new, attributes, unique, compute)
-        writer = ArrayWriter()
-        existing = _existing.encode(self.store, existing, region, None) if existing else {}
-        if self.mode != "r+":
-            self.define(new, attributes, writer)
-        _existing.add(writer, self.store, existing, region)
-        return self.finish(writer, compute)
-
-    def define(self, variables, attributes, writer):
-        """Creates variables."""
-        self.store.store(variables, attributes, set(self.encoding), writer, self.unlimited_dims)
-
-    def append(self, existing, new, attributes, unique, compute):
-        """Appends along a dimension. Data are written first, and the coordinate last."""
-        dim, store = self.append_dim, self.store
-        lengths = {**store.get_parent_dimensions(), **store.get_dimensions()}
-        if dim not in lengths:
-            raise ValueError(f"append_dim={dim!r} does not match any existing dataset dimensions {lengths}")
-        along = {name: variable for name, variable in existing.items() if dim in variable.dims}
-        rest = {name: variable for name, variable in existing.items() if dim not in variable.dims}
-        if not along:
-            raise ValueError(f"append_dim={dim!r}: no variable of the dataset has it and is stored already")
-        raw = _existing.encode(store, along, {}, dim)
-        rest = _existing.encode(store, rest, {}, None) if rest and self.mode == "a" else {}
-        count = next(variable.sizes[dim] for variable in along.values())
-        with turn(store.handle) if unique else contextlib.nullcontext():
-            if unique:
-                _existing.check_unique(store, along, dim)
-            start = store.native.dimension(dim).reserve(count)
-            part = {dim: slice(start, start + count)}
-            coordinates = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
-            if unique:
-                self.put(coordinates, part)
-        writer = ArrayWriter()
-        if new:
-            self.define(new, {}, writer)
-        _existing.add(writer, store, rest, {})
-        _existing.add(writer, store, raw, part)
-        if compute:
-            self.finish(writer, True)
-            self.put(coordinates, part)
-            store.sync()
-            return start
-        self.put(coordinates, part)
-        return self.finish(writer, False)
-
-    def put(self, variables, part):
-        """Writes variables at once."""
-        writer = ArrayWriter()
-        _existing.add(writer, self.store, {name: variable.compute() for name, variable in variables.items()}, part)
-
-    def finish(self, writer, compute):
-        """Writes what dask computes, or returns it."""
-        from xarray.backends.api import delayed_close_after_writes
-
-        if writer.sources:
-            # Each task stores its part.
-            self.store.sync()
-        writes = writer.sync(compute=compute, chunkmanager_store_kwargs=self.store_kwargs)
-        return None if compute else delayed_close_after_writes(writes, self.store)

@@ -58,6 +58,12 @@ pub(super) fn load(mut tree: RawTree, reading: &ReadContext<'_>) -> Result<Datas
         for dim in lists.next().unwrap_or_default().dims {
             loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
         }
+        for name in reading.growing {
+            let known = loaded.model.group(id)?.dims.contains_key(name);
+            if let Some(len) = greatest_length(&raw.arrays, name).filter(|_| !known) {
+                loaded.model.add_dim(id, name, len, true)?;
+            }
+        }
         arrays.push((id, raw.arrays));
     }
     let declared = loaded.model.dims().len();
@@ -103,6 +109,15 @@ pub(super) fn load(mut tree: RawTree, reading: &ReadContext<'_>) -> Result<Datas
     }
     loaded.define_types();
     Ok(loaded)
+}
+
+/// Returns the greatest length along a dimension; `None` if no array has it.
+fn greatest_length(arrays: &[RawArray], name: &str) -> Option<u64> {
+    let lens = arrays.iter().flat_map(|array| match (&array.built.stored.meta, &array.built.dim_refs) {
+        (Some(meta), DimRefs::Names(names)) => names.iter().zip(&meta.shape).collect::<Vec<_>>(),
+        _ => Vec::new(),
+    });
+    lens.filter(|(found, _)| found.as_deref() == Some(name)).map(|(_, len)| *len).max()
 }
 
 /// Reads the groups' declarations and sorts the tree accordingly; `None` if they do not fit the arrays.

@@ -21,6 +21,8 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) format: ZarrFormat,
     pub(crate) limits: &'a Limits,
+    /// Names of unlimited dimensions of plain Zarr.
+    pub(crate) growing: &'a [String],
     /// Fill values of text have NCZarr's spelling, not the specification's.
     pub(crate) plain_fill: bool,
     /// One-byte text with a mark is char, not string.

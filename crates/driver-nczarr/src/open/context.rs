@@ -79,6 +79,7 @@ impl<'a> OpenContext<'a> {
             registry: request.registry,
             format: root.format,
             limits: &request.options.limits,
+            growing: &request.options.growing,
             plain_fill: version.is_some(),
             char_mark: version.is_some(),
             nczarr_version: version.unwrap_or(NczarrVersion::Current),

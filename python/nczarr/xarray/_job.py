@@ -1,0 +1,126 @@
+"""One write of a dataset into a store: what is created, what is overwritten and what is appended."""
+from xarray import conventions
+from xarray.backends.common import ArrayWriter
+from xarray.backends.locks import get_dask_scheduler
+
+from . import _existing
+
+
+class Job:
+    """A write. ``prepare`` defines and writes what is in memory; ``finish`` writes what dask computes."""
+
+    def __init__(self, store, mode, append_dim, unlimited_dims, encoding, store_kwargs, compute):
+        self.store, self.mode, self.append_dim = store, mode, append_dim
+        self.unlimited_dims, self.encoding, self.store_kwargs = unlimited_dims, encoding, store_kwargs or {}
+        self.compute = compute
+        self.writer = ArrayWriter()
+        #: The first index of an append.
+        self.start = None
+        #: What is written after all else: variables, and their part.
+        self.last = {}, {}
+
+    def prepare(self, dataset, region, unique, is_new):
+        """Defines variables and writes those in memory.
+
+        :raises ValueError: if the dataset does not fit what is stored; nothing is written then.
+        """
+        variables, attributes = conventions.encode_dataset_coordinates(dataset)
+        for name, given in self.encoding.items():
+            variables[name].encoding = given
+        names = set() if is_new else {native.name() for native in self.store.native.variables()}
+        existing = {name: variable for name, variable in variables.items() if name in names}
+        new = {name: variable for name, variable in variables.items() if name not in names}
+        if self.mode == "r+" and new:
+            raise ValueError(
+                f"dataset contains non-pre-existing variables {list(new)!r}, which is not allowed in to_nczarr() with "
+                "``mode='r+'``. To allow writing new variables, set ``mode='a'``."
+            )
+        twice = [name for name in existing if name in self.encoding]
+        if twice and self.mode in ("a", "a-"):
+            raise ValueError(f"variable {twice[0]!r} already exists, but encoding was provided")
+        if self.append_dim is not None:
+            self.append(existing, new, unique)
+        else:
+            existing = _existing.encode(self.store, existing, region, None) if existing else {}
+            if self.mode != "r+":
+                self.define(new, attributes)
+            _existing.add(self.writer, self.store, existing, region)
+        if self.writer.sources and (self.is_elsewhere or _existing.is_one_file(self.store)):
+            # Each task opens the dataset for itself and stores its part.
+            self.store.sync()
+
+    @property
+    def is_elsewhere(self):
+        """Whether tasks run later, or in other processes."""
+        return not self.compute or get_dask_scheduler() in ("distributed", "multiprocessing")
+
+    def define(self, variables, attributes):
+        """Creates variables."""
+        self.store.store(variables, attributes, set(self.encoding), self.writer, self.unlimited_dims)
+
+    def append(self, existing, new, unique):
+        """Appends along a dimension. Data are written first, and the coordinate last."""
+        dim, store = self.append_dim, self.store
+        lengths = {**store.get_parent_dimensions(), **store.get_dimensions()}
+        if dim not in lengths:
+            raise ValueError(f"append_dim={dim!r} does not match any existing dataset dimensions {lengths}")
+        along = {name: variable for name, variable in existing.items() if dim in variable.dims}
+        rest = {name: variable for name, variable in existing.items() if dim not in variable.dims}
+        if not along:
+            raise ValueError(f"append_dim={dim!r}: no variable of the dataset has it and is stored already")
+        raw = _existing.encode(store, along, {}, dim)
+        rest = _existing.encode(store, rest, {}, None) if rest and self.mode == "a" else {}
+        if unique:
+            _existing.check_unique(store, along, dim)
+        count = next(variable.sizes[dim] for variable in along.values())
+        self.start = store.native.dimension(dim).reserve(count)
+        part = {dim: slice(self.start, self.start + count)}
+        last = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
+        if unique:
+            # The next appender must see the values before it looks for its own.
+            self.put(last, part)
+            store.handle.file.sync()
+        else:
+            self.last = last, part
+        if new:
+            self.define(new, {})
+        _existing.add(self.writer, store, rest, {})
+        _existing.add(self.writer, store, raw, part)
+        if not self.writer.sources:
+            self.put(*self.last)
+            self.last = {}, {}
+
+    def put(self, variables, part):
+        """Writes variables at once."""
+        writer = ArrayWriter()
+        _existing.add(writer, self.store, {name: variable.compute() for name, variable in variables.items()}, part)
+
+    def finish(self):
+        """Writes what dask computes and returns the first index of an append, or returns the delayed rest."""
+        writes = self.writer.sync(compute=self.compute, chunkmanager_store_kwargs=self.store_kwargs)
+        if self.compute:
+            self.put(*self.last)
+            return self.start
+        import dask
+
+        return dask.delayed(_end)(writes, self, self.start)
+
+    def __getstate__(self):
+        return {"store": _Store(self.store), "last": self.last}
+
+    def __setstate__(self, state):
+        self.store, self.last = state["store"], state["last"]
+
+
+class _Store:
+    """The parts of a store that a delayed write needs in another process."""
+
+    def __init__(self, store):
+        self.handle, self._group = store.handle, store._group
+
+
+def _end(writes, job, start):
+    """Ends a delayed write: data are stored, so the coordinate follows."""
+    job.put(*job.last)
+    job.store.handle.close()
+    return start
