@@ -41,7 +41,7 @@ def axes(key, shape, unlimited=None, given=None):
     if len(entries) > len(shape):
         raise ValueError("slicing expression exceeds the number of dimensions of the variable")
     given = _aligned(given, entries)
-    return [_axis(entry, dim, shape[dim], growing[dim], given) for dim, entry in enumerate(entries)]
+    return [_axis(entry, dim, shape[dim], growing[dim], given, shape[-1]) for dim, entry in enumerate(entries)]
 
 
 def _as_list(key, rank):
@@ -91,8 +91,6 @@ def _positions(entry, length, growing):
     elif array.size == 0:
         array = array.astype(np.int64)
     elif array.dtype.kind not in "iu":
-        if array.size == 1:
-            return _integer(array[0])
         raise IndexError(_KINDS)
     array = array.astype(np.int64)
     array = np.where(array < 0, array + length, array)
@@ -136,7 +134,7 @@ def _aligned(given, entries):
     return tuple(next(lengths) if isinstance(entry, slice) else 0 for entry in entries)
 
 
-def _axis(entry, dim, length, growing, given):
+def _axis(entry, dim, length, growing, given, last):
     if isinstance(entry, np.ndarray):
         return Axis(0, entry.size, 1, entry)
     if isinstance(entry, int):
@@ -149,7 +147,8 @@ def _axis(entry, dim, length, growing, given):
         if dim >= len(given):
             raise IndexError("shape of data does not conform to slice")
         length = max(length if entry.start is not None and entry.start < 0 else 0, (entry.start or 0) + given[dim])
-    elif growing and given == () and length == 0:
+    elif growing and given == () and last == 0:
+        # One value for all of a variable without elements makes it one element long.
         length = 1
     start, stop, step = entry.indices(length)
     return Axis(start, len(range(start, stop, step)), step)
