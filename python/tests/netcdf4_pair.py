@@ -60,7 +60,9 @@ def content(dataset):
             "dtype": str(variable.dtype), "dimensions": variable.dimensions, "shape": variable.shape,
             "attributes": {key: seen(variable.getncattr(key)) for key in variable.ncattrs()},
             "values": outcome(lambda variable=variable: variable[...]),
-            "fill": outcome(variable.get_fill_value), "filters": variable.filters(), "endian": variable.endian(),
+            # The other package does not swap the bytes of this value.
+            "fill": outcome(variable.get_fill_value) if variable.dtype != str and variable.dtype.byteorder != ">" else None,
+            "filters": variable.filters(), "endian": variable.endian(),
         }
         variable.set_auto_maskandscale(False)
         variables[name]["raw"] = outcome(lambda variable=variable: variable[...])
@@ -84,7 +86,7 @@ class Pair:
     def __init__(self, folder):
         self.paths = {name: str(folder / f"{name}.nc") for name in MODULES}
 
-    def run(self, program, **kwargs):
+    def run(self, program, files=True):
         """Runs ``program(module, path)`` with both libraries, and compares the results and the files.
 
         Each library reads both files, and sees the same.
@@ -93,10 +95,11 @@ class Pair:
         for name, module in MODULES.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                results[name] = seen(program(module, self.paths[name], **kwargs))
+                results[name] = seen(program(module, self.paths[name]))
         text = difference(results["ours"], results["real"])
         assert text is None, text
-        self.same_files()
+        if files:
+            self.same_files()
 
     def same_files(self):
         found = {}

@@ -74,4 +74,4 @@ def find_dimension(group, name):
         if name in found.dimensions:
             return found.dimensions[name]
         found = getattr(found, "parent", None)
-    raise KeyError(f"dimension {name} not defined in group {group.path} or any group in its family tree")
+    raise ValueError(f"cannot find dimension {name} in this group or parent groups")

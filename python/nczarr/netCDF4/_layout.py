@@ -16,8 +16,6 @@ class Layout:
                  contiguous, chunksizes, endian, digits, quantize_mode):
         if compression is not None and compression not in _COMPRESSIONS:
             raise ValueError(f"compression={compression!r}: expected one of {', '.join(_COMPRESSIONS)}")
-        if endian not in ("little", "big", "native"):
-            raise ValueError(f"'endian' keyword argument must be 'little','big' or 'native', got '{endian}'")
         self.compression = compression if complevel else None
         self.complevel, self.shuffle, self.fletcher32 = complevel, shuffle, fletcher32
         self.szip, self.blosc_shuffle = (szip_coding, szip_pixels), blosc_shuffle
@@ -33,6 +31,8 @@ class Layout:
             if self.endian != "native":
                 raise RuntimeError(f"only endian='native' allowed for NETCDF3 files, got '{self.endian}'")
             return
+        if self.endian not in ("little", "big", "native"):
+            raise ValueError(f"'endian' keyword argument must be 'little','big' or 'native', got '{self.endian}'")
         if self.digits is not None and self.quantize_mode not in _QUANTIZE:
             raise ValueError(f"'quantize_mode' keyword argument must be one of {_QUANTIZE}, got {self.quantize_mode!r}")
         if self.compression == "szip" and self.szip[0] not in _SZIP:

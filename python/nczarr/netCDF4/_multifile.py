@@ -191,7 +191,11 @@ class _Variable:
             pieces.append(self._recVar[owner][(wanted[where] - edges[owner], *keys)])
         values = np.ma.concatenate(pieces) if pieces else self._recVar[0][(slice(0, 0), *keys)]
         values = values[0] if first.single else values
-        return values if np.ma.getmaskarray(values).any() else np.ma.getdata(values)
+        if not np.ma.getmaskarray(values).any():
+            return np.ma.getdata(values)[()]
+        if isinstance(values, np.ma.MaskedArray) and values.shape:
+            values.fill_value = None
+        return values
 
 
 def _for_all(method):

@@ -1,4 +1,5 @@
 """Opening and creating: modes, formats, and datasets in memory."""
+import operator
 import os
 import shutil
 import sys
@@ -27,10 +28,10 @@ _DISK_FORMATS = {"classic": "NETCDF3", "hdf5": "HDF5", "hdf4": "HDF4"}
 class Opened:
     """An open dataset of the engine, and the end of its life."""
 
-    def __init__(self, handle, returns_memory=False, persist=None, work_copy=None):
+    def __init__(self, handle, memory=None, persist=None, work_copy=None):
         self.handle = handle
-        #: Closing returns the content.
-        self.returns_memory = returns_memory
+        #: The least size of the content that closing returns; ``None`` if it returns nothing.
+        self.memory = memory
         #: The file that gets the content of a dataset in memory at the end.
         self.persist = persist
         #: The temporary file that stands for a file opened without a disk.
@@ -43,8 +44,10 @@ class Opened:
         """Closes it; returns the content of a dataset that was created with ``memory``."""
         if self.handle.is_closed():
             return None
-        if self.returns_memory:
-            return memoryview(self.handle.close_to_bytes())
+        if self.memory is not None:
+            content = self.handle.close_to_bytes()
+            # The C library has files of the classic formats in memory of the given size.
+            return memoryview(content.ljust(self.memory, b"\0") if self.disk_format == "NETCDF3" else content)
         if self.work_copy is not None:
             return self._close_copy()
         if self.persist is not None:
@@ -115,7 +118,8 @@ def _create(place, clobber, format, diskless, persist, memory):
     # The URL itself says the kind where it has a mode.
     kind = None if is_url(place) and ("mode=" in place or not place.startswith("file:")) else FORMATS[format]
     handle = _native.create(_place(place), bool(clobber), kind, in_memory, _options())
-    return Opened(handle, memory is not None, place if diskless and persist else None)
+    size = None if memory is None else operator.index(memory)
+    return Opened(handle, size, place if diskless and persist else None)
 
 
 def _append(place, format, diskless, persist):
@@ -132,7 +136,7 @@ def _append(place, format, diskless, persist):
     os.close(number)
     try:
         shutil.copyfile(place, copy)
-        return Opened(_native.open(Path(copy), True, _options()), False, place if persist else None, copy)
+        return Opened(_native.open(Path(copy), True, _options()), None, place if persist else None, copy)
     except BaseException:
         os.remove(copy)
         raise

@@ -74,9 +74,12 @@ def _scalar(variable, selection):
 
 def _in_order(variable, values):
     """Returns values in the type of the variable: its byte order, and its structure."""
-    if variable._isvlen or values.dtype == variable.dtype:
+    if variable._isvlen:
         return values
-    return values.astype(variable.dtype)
+    if values.dtype != variable.dtype:
+        return values.astype(variable.dtype)
+    # Equal structures may differ in the mark of a C compiler's padding.
+    return values.view(variable.dtype) if values.dtype.names else values
 
 
 def _scales(variable, attributes):

@@ -161,9 +161,9 @@ class Variable(Attributed):
         return found and (found[1], found[0])
 
     def endian(self):
-        """Returns the byte order of the stored numbers."""
+        """Returns the byte order of the stored numbers; ``"native"`` for user-defined types."""
         with translated():
-            return self._native.endian()
+            return self._native.endian() if self._isprimitive else "native"
 
     def get_var_chunk_cache(self):
         """Returns bytes, slots and preemption of its chunk cache."""
@@ -270,7 +270,7 @@ def variable_of(group, native):
     if datatype is None and described != "str" and isinstance(described, str):
         datatype = core_types.ATOMIC[described].newbyteorder(order)
     if datatype is None:
-        datatype = of_description(group, described, order)
+        datatype = of_description(group, described, "=" if described[0] == "enum" else order)
     if datatype is None:
         return None
     return Variable(group, native.name(), datatype, (), endian=native.endian(), id=native)
