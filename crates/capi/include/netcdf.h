@@ -325,6 +325,10 @@ int nc_get_meta_block_size(size_t *sizep);
 int nc_set_meta_block_size_ints(int size);
 int nc_get_meta_block_size_ints(int *sizep);
 int nc_show_metadata(int ncid);
+
+/* A format by a table (netcdf_dispatch.h). The table must stay valid until the program ends. */
+int nc_def_user_format(int mode_flag, NC_Dispatch *dispatch_table, char *magic_number);
+int nc_inq_user_format(int mode_flag, NC_Dispatch **dispatch_table, char *magic_number);
 int nc_set_default_format(int format, int *old_formatp);
 int nc_set_chunk_cache(size_t size, size_t nelems, float preemption);
 int nc_get_chunk_cache(size_t *sizep, size_t *nelemsp, float *preemptionp);

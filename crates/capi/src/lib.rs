@@ -12,6 +12,7 @@
 //! * `types`, `type_space`, `memory_form`: user-defined types, and their elements in the layout of C.
 //! * `transfer`: all functions that move data of variables.
 //! * `auxiliary`: the helpers of `netcdf_aux.h`.
+//! * `user_format`: formats of C programs, by their dispatch tables.
 //! * `v2`: the interface of netCDF 2, on the functions above.
 //!
 //! A function that is not built is not exported.
@@ -38,5 +39,6 @@ mod table;
 mod transfer;
 mod type_space;
 mod types;
+mod user_format;
 mod v2;
 mod var;

@@ -4,6 +4,7 @@
 //! their methods are safe because the C interface states the contract: a pointer is null or valid for the
 //! documented number of elements during the call.
 
+pub mod dispatch_table;
 pub mod exit;
 #[macro_use]
 mod export;

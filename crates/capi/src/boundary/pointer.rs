@@ -78,6 +78,11 @@ impl<T: Copy> OutPtr<T> {
         self.0.is_null()
     }
 
+    /// Returns the address.
+    pub(super) fn address(&self) -> *mut T {
+        self.0
+    }
+
     /// Stores one result.
     pub fn set(&self, value: T) {
         self.set_at(0, value);

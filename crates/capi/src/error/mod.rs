@@ -3,7 +3,7 @@
 mod texts;
 
 use std::cell::RefCell;
-use std::error::Error as _;
+use std::error::Error as StdError;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
 use std::ptr;
@@ -11,6 +11,7 @@ use std::ptr;
 use nczarr::{Error, ErrorKind};
 
 use crate::boundary::memory;
+use crate::user_format::TableCode;
 
 thread_local! {
     /// The message of the last failed call of this thread.
@@ -26,8 +27,12 @@ pub fn record(error: &Error) -> c_int {
     code_of(error)
 }
 
-/// Returns the code of an error. Errors of the system have their positive number.
+/// Returns the code of an error. Errors of the system have their positive number, and those of user-defined
+/// formats the code of their table.
 pub fn code_of(error: &Error) -> c_int {
+    if let Some(code) = cause(error, |cause| cause.downcast_ref::<TableCode>().map(|code| code.0)) {
+        return code;
+    }
     let system = || system_code(error);
     match error.kind() {
         ErrorKind::NotFound => system().unwrap_or(libc::ENOENT),
@@ -41,10 +46,16 @@ pub fn code_of(error: &Error) -> c_int {
 }
 
 fn system_code(error: &Error) -> Option<c_int> {
+    cause(error, |cause| cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error))
+}
+
+/// Returns a property of the first cause that has it.
+fn cause<T>(error: &Error, property: impl Fn(&(dyn StdError + 'static)) -> Option<T>) -> Option<T> {
     let mut cause = error.source();
     while let Some(found) = cause {
-        if let Some(code) = found.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
-            return Some(code);
+        let value = property(found);
+        if value.is_some() {
+            return value;
         }
         cause = found.source();
     }

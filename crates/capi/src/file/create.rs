@@ -12,25 +12,29 @@ use super::{flags, path, settings};
 use crate::boundary::pointer::{OutPtr, TextPtr};
 use crate::error::system_error;
 use crate::open_file::OpenFile;
-use crate::table;
+use crate::{table, user_format};
 
 c_functions! {
     /// Creates a dataset.
     fn nc_create(path: TextPtr, cmode: c_int, ncidp: OutPtr<c_int>) {
-        create(&path, cmode, ncidp)
+        create(&path, cmode, 0, ncidp)
     }
 
-    /// As `nc_create`. The hints of sizes are not used.
+    /// As `nc_create`. Only user-defined formats use a hint: that of the size.
     fn nc__create(
-        path: TextPtr, cmode: c_int, _initialsz: usize, _chunksize: OutPtr<usize>, ncidp: OutPtr<c_int>,
+        path: TextPtr, cmode: c_int, initialsz: usize, _chunksize: OutPtr<usize>, ncidp: OutPtr<c_int>,
     ) {
-        create(&path, cmode, ncidp)
+        create(&path, cmode, initialsz, ncidp)
     }
 }
 
-fn create(path: &TextPtr, cmode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
+fn create(path: &TextPtr, cmode: c_int, initial: usize, ncidp: OutPtr<c_int>) -> Result<()> {
     let bytes = path::bytes(path)?;
     flags::check(cmode)?;
+    if let Some(format) = user_format::of_path(bytes, cmode, true)? {
+        ncidp.set(user_format::create(bytes, cmode, initial, format)?);
+        return Ok(());
+    }
     let mut place = path::place(bytes);
     let (registry, options) = (nczarr::registry()?, Options::default());
     let clobber = if cmode & flags::NOCLOBBER != 0 { Clobber::Refuse } else { Clobber::Replace };

@@ -63,12 +63,18 @@ c_functions! {
 
     /// Returns the data model.
     fn nc_inq_format(ncid: c_int, formatp: OutPtr<c_int>) {
+        if let Some(user) = &table::find_file(ncid)?.1.user {
+            return user.inq_format(formatp);
+        }
         formatp.set(table::find(ncid)?.format.code());
         Ok(())
     }
 
     /// Returns the implementation, and the mode flags.
     fn nc_inq_format_extended(ncid: c_int, formatp: OutPtr<c_int>, modep: OutPtr<c_int>) {
+        if let Some(user) = &table::find_file(ncid)?.1.user {
+            return user.inq_format_extended(formatp, modep);
+        }
         let node = table::find(ncid)?;
         formatp.set(node.formatx.code());
         modep.set(node.mode);

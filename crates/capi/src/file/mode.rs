@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{ErrorKind, FillMode};
+use nczarr::{ErrorKind, FillMode, Result};
 
 use crate::boundary::pointer::OutPtr;
 use crate::table;
@@ -17,6 +17,9 @@ c_functions! {
     fn nc_redef(ncid: c_int) {
         let node = table::find(ncid)?;
         node.forget_accesses();
+        if let Some(user) = &node.user {
+            return user.redef();
+        }
         // Define mode did not end, so that the type can be completed.
         if node.has_unfinished_type.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -26,20 +29,20 @@ c_functions! {
 
     /// Ends define mode.
     fn nc_enddef(ncid: c_int) {
-        table::find(ncid)?.end_define_mode_on_request([0; 4])
+        end_define_mode(ncid, [0; 4])
     }
 
     /// Ends define mode, with free space and alignments in the header of a classic file.
     fn nc__enddef(ncid: c_int, h_minfree: usize, v_align: usize, v_minfree: usize, r_align: usize) {
         let padding = [h_minfree, v_align, v_minfree, r_align].map(|bytes| bytes as u64);
-        table::find(ncid)?.end_define_mode_on_request(padding)
+        end_define_mode(ncid, padding)
     }
 
     /// Writes all changes.
     fn nc_sync(ncid: c_int) {
         let node = table::find(ncid)?;
         node.to_data_mode()?;
-        if node.writable { node.nc().sync() } else { Ok(()) }
+        if node.writable || node.user.is_some() { node.nc().sync() } else { Ok(()) }
     }
 
     /// Sets the fill mode of variables without a fill value of their own.
@@ -53,5 +56,16 @@ c_functions! {
         let old = node.nc_to_edit()?.set_fill(mode)?;
         old_modep.set(if old == FillMode::Fill { NC_FILL } else { NC_NOFILL });
         Ok(())
+    }
+}
+
+fn end_define_mode(ncid: c_int, padding: [u64; 4]) -> Result<()> {
+    let node = table::find(ncid)?;
+    match &node.user {
+        Some(user) => {
+            node.forget_accesses();
+            user.enddef(padding)
+        }
+        None => node.end_define_mode_on_request(padding),
     }
 }

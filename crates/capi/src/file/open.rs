@@ -10,7 +10,7 @@ use nczarr::{Error, ErrorKind, Result};
 use super::{flags, path};
 use crate::boundary::pointer::{OutPtr, TextPtr, path_from_bytes};
 use crate::open_file::OpenFile;
-use crate::table;
+use crate::{table, user_format};
 
 c_functions! {
     /// Opens a dataset.
@@ -27,6 +27,10 @@ c_functions! {
 fn open(path: &TextPtr, mode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
     let bytes = path::bytes(path)?;
     flags::check(mode)?;
+    if let Some(format) = user_format::of_path(bytes, mode, false)? {
+        ncidp.set(user_format::open(bytes, mode, format)?);
+        return Ok(());
+    }
     let place = path::place(bytes);
     let writable = mode & flags::WRITE != 0;
     let (registry, options) = (nczarr::registry()?, Options::default());

@@ -23,6 +23,7 @@ pub use self::node::Node;
 use self::prepared_vars::PreparedVars;
 use crate::boundary::lent_memory::LentMemory;
 use crate::type_space::{StructLayouts, struct_layouts};
+use crate::user_format::UserDataset;
 
 /// The id of a group's attributes, in place of a variable.
 pub const NC_GLOBAL: c_int = -1;
@@ -59,6 +60,8 @@ pub struct OpenFile {
     pub mode: c_int,
     /// The memory that holds the dataset, if the program opened or created it there.
     pub memory: Option<MemoryFile>,
+    /// The dataset, if a user-defined format opened it.
+    pub user: Option<Arc<UserDataset>>,
     /// Several processes write it (`nc_create_par`).
     pub is_parallel: bool,
     /// The layouts in C of the types that were read from the file.
@@ -93,6 +96,7 @@ impl OpenFile {
             writable: info.writable,
             mode,
             memory: None,
+            user: None,
             is_parallel: false,
             layouts,
             ids: Arc::new(()),
@@ -103,6 +107,17 @@ impl OpenFile {
             has_unfinished_type: AtomicBool::new(false),
             prepared: PreparedVars::default(),
         })
+    }
+
+    /// Describes a dataset of a user-defined format.
+    pub fn of_user_format(dataset: Arc<UserDataset>, path: Vec<u8>, mode: c_int) -> Result<Self> {
+        let user = Some(Arc::clone(&dataset));
+        Ok(Self { user, ..Self::new(dataset, path, mode)? })
+    }
+
+    /// Checks that its format described it.
+    pub fn check_described(&self) -> Result<()> {
+        self.user.as_ref().map_or(Ok(()), |user| user.check_described())
     }
 
     /// Makes another id of the dataset that cannot write, for a program that opens a file again to read it.

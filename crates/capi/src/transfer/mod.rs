@@ -14,7 +14,7 @@ pub mod region;
 use nczarr::{ErrorKind, Result};
 
 /// Allocates zeros, or returns `NC_ENOMEM`.
-fn zeroed(bytes: usize) -> Result<Vec<u8>> {
+pub fn zeroed(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     memory
         .try_reserve_exact(bytes)

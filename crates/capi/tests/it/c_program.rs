@@ -80,6 +80,17 @@ fn helpers_beside_the_interface_work() {
     assert_eq!(text, "0 failures\n");
 }
 
+/// A format whose datasets lie in the memory of the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_table_of_the_program_is_a_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "user_format");
+    let text =
+        output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()).arg(folder.path().join("a.my")));
+    assert_eq!(text, "0 failures\n");
+}
+
 /// Rc files in a home directory and in the current one, and settings of the program.
 #[test]
 #[cfg(target_os = "linux")]
@@ -136,7 +147,9 @@ fn headers_and_library_have_the_same_functions() {
         output(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libnetcdf.so")));
     let mut exported: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').nth(2)).collect();
     let mut text = String::new();
-    for name in ["netcdf.h", "netcdf_aux.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"] {
+    for name in
+        ["netcdf.h", "netcdf_aux.h", "netcdf_dispatch.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"]
+    {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
         text.push_str(&std::fs::read_to_string(path).unwrap());
     }
