@@ -26,14 +26,18 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --lib --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
+cargo build --quiet --workspace --lib --bin ncz --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
 mkdir "$work/lib" "$work/compare" "$work/xarray"
 ln -s "$target/debug/libnetcdf.so" "$work/lib/libnetcdf.so.19"
 failed=0
 
 python3 $here/compare.py "$work/lib" "$work/compare" || failed=1
 python=$target/interop-venv/bin/python
-[ ! -x "$python" ] || "$python" -W ignore $here/xarray_store.py "$work/lib" "$work/xarray" || failed=1
+if [ -x "$python" ]; then
+  "$python" -W ignore $here/xarray_store.py "$work/lib" "$work/xarray" || failed=1
+  mkdir "$work/netcdf4"
+  $here/netcdf4_python.sh "$python" "$target/debug" "$work/netcdf4" || failed=1
+fi
 
 # Fortran: the modules lie in a package whose other needs are not wanted here.
 modules() { (cd "$work" && timeout 60 apt-get download -qq libnetcdff-dev 2>/dev/null && dpkg -x libnetcdff-dev_*.deb fortran); }

@@ -398,7 +398,9 @@ int nc_insert_array_compound(int ncid, nc_type xtype, const char *name, size_t o
     int ndims, const int *dim_sizes);
 int nc_inq_type(int ncid, nc_type xtype, char *name, size_t *size);
 int nc_inq_typeid(int ncid, const char *name, nc_type *typeidp);
-int nc_inq_compound(int ncid, nc_type xtype, char *name, size_t *sizep, size_t *nfieldsp);
+/* Build scripts look for this name at the beginning of a line. */
+int
+nc_inq_compound(int ncid, nc_type xtype, char *name, size_t *sizep, size_t *nfieldsp);
 int nc_inq_compound_name(int ncid, nc_type xtype, char *name);
 int nc_inq_compound_size(int ncid, nc_type xtype, size_t *sizep);
 int nc_inq_compound_nfields(int ncid, nc_type xtype, size_t *nfieldsp);
