@@ -11,7 +11,7 @@ archives, S3, on web servers and in memory.
 """
 import os as _os
 
-from . import _native
+from . import _native, _xarray_hook
 from ._dimension import Dimension
 from ._file import File, Group, create, info, open
 from ._native import delete, explain
@@ -27,3 +27,5 @@ __version__ = _native.version()
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native.after_fork)
+
+_xarray_hook.install()

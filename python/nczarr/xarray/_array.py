@@ -28,7 +28,7 @@ class NczarrArray(BackendArray):
                 f"{self.handle.place}: variable {variable.path} has the shape {tuple(found)}, expected {self.shape}: "
                 "the dataset was changed since it was opened; open it again"
             )
-        self.handle.check()
+        self.handle.check(self.group, self.name)
         return variable
 
     def __getitem__(self, key):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 from nczarr import _types
 from nczarr._attributes import value_of
+from nczarr.errors import NczarrError
 
 #: HDF5's identifiers of filters by the flags of netCDF4.
 _FLAGS = {1: "zlib", 4: "szip", 307: "bzip2", 32001: "blosc", 32015: "zstd"}
@@ -31,8 +32,14 @@ def dtype_of(described):
 
 def encoding_of(native, described, dims, shape, is_zarr, source):
     """Returns the encoding of a variable, in the vocabulary of its format."""
-    chunks = native.chunk_shape()
-    encoding = {"dtype": str if described == "str" else _types.dtype_of(described)}
+    encoding = {
+        "dtype": str if described == "str" else _types.dtype_of(described), "source": source, "original_shape": shape,
+    }
+    try:
+        chunks = native.chunk_shape()
+    except NczarrError:
+        # An unknown codec, for example. Reading the variable raises the error.
+        return encoding
     if is_zarr:
         chunks = shape if chunks is None else tuple(chunks)
         shards = native.shard_shape()
@@ -48,7 +55,6 @@ def encoding_of(native, described, dims, shape, is_zarr, source):
     quantize = native.quantize()
     if quantize is not None:
         encoding["quantize_mode"], encoding["significant_digits"] = quantize
-    encoding["source"], encoding["original_shape"] = source, shape
     return encoding
 
 

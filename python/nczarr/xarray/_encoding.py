@@ -6,6 +6,7 @@ cannot do is left out.
 import json
 
 import numpy as np
+from nczarr.errors import NczarrError
 
 _NETCDF = {
     "zlib", "complevel", "shuffle", "fletcher32", "szip", "bzip2", "blosc", "zstd", "compression", "compression_opts",
@@ -89,7 +90,7 @@ def apply(native, encoding, is_given, variable, name):
     for key, step in _steps(encoding, variable, name):
         try:
             step(native)
-        except ValueError as error:
+        except (NczarrError, ValueError) as error:
             if is_given:
                 raise ValueError(f"variable {name!r}: encoding {key}={encoding.get(key)!r}: {error}") from error
 

@@ -7,6 +7,8 @@ from xarray.core import indexing
 from ._array import NczarrArray
 from ._location import local_path
 
+#: Classes that have another array inside.
+_WRAPPERS = (indexing.ExplicitlyIndexed, indexing.ImplicitToExplicitIndexingAdapter)
 #: The most bytes of a variable in the formats with offsets of 32 and of 64 bits.
 _MOST_BYTES = 2**31 - 4
 _SMALL_FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT", "NETCDF3_64BIT_OFFSET")
@@ -75,7 +77,7 @@ def _lazy_arrays(data):
         if isinstance(data, NczarrArray):
             yield data
             return
-        if not isinstance(data, indexing.ExplicitlyIndexed) or isinstance(data, indexing.PandasIndexingAdapter):
+        if not isinstance(data, _WRAPPERS) or isinstance(data, indexing.PandasIndexingAdapter):
             return
         if not hasattr(data, "array"):
             return

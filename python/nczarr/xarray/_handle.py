@@ -12,7 +12,8 @@ import weakref
 
 import nczarr
 
-from ._location import local_path, with_storage_options
+from ._location import with_storage_options
+from ._stamp import Stamp
 
 #: Handles of this process by their identity.
 _HANDLES = weakref.WeakValueDictionary()
@@ -61,10 +62,10 @@ class Handle:
         """
         place = with_storage_options(self.place, self.storage_options)
         file = nczarr.open(place, self.mode, **self.options)
-        stamp = stamp_of(self.place, self.mode)
+        stamp = Stamp.of(self.place, self.mode)
         if self._stamp is None:
             self._stamp = stamp
-        elif stamp != self._stamp:
+        elif stamp is None or stamp.identity != self._stamp.identity:
             file.close()
             raise OSError(f"{self.place}: the dataset was replaced or changed since it was opened; open it again")
         return file
@@ -89,10 +90,10 @@ class Handle:
             variable = self._variables[key] = Variable(self.group(group).variable(name), file)
         return variable
 
-    def check(self):
-        """Raises an error if a directory was replaced by another one."""
-        if self._stamp is not None and self._stamp[0] == "directory" and stamp_of(self.place, self.mode) != self._stamp:
-            raise OSError(f"{self.place}: the dataset was replaced since it was opened; open it again")
+    def check(self, group, name):
+        """Raises an error if another dataset has come to the place of this one."""
+        if self._stamp is not None and self._stamp.was_replaced(group, name):
+            raise OSError(f"{self.place}: variable {name!r} was replaced since it was opened; open it again")
 
     @property
     def is_open(self):
@@ -151,17 +152,3 @@ def _handle(place, mode, options, storage_options, token, stamp):
 def _close_copies():
     for handle in list(_RECENT.values()):
         handle.close()
-
-
-def stamp_of(place, mode):
-    """Returns the identity of a local dataset that is read; ``None`` for others."""
-    path = local_path(place)
-    if path is None or mode != "r":
-        return None
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    if os.path.isdir(path):
-        return "directory", found.st_dev, found.st_ino
-    return "file", found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

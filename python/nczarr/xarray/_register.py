@@ -1,18 +1,14 @@
-"""The place where ``Dataset.to_netcdf`` finds the engine.
+"""The names by which xarray finds the engine, also where the package is on the path but not installed."""
+from xarray.backends.common import BACKEND_ENTRYPOINTS
+from xarray.backends.plugins import list_engines
 
-xarray has no public way to add a writer, so its private table is extended where it exists. ``to_nczarr`` does not
-need the table.
-"""
-from ._store import NczarrDataStore
+from .. import _xarray_hook
+from ._entrypoint import NczarrBackendEntrypoint
 
 
 def register():
-    """Adds the engine to xarray's table of writable stores; returns whether there is one."""
-    for module in ("writers", "api"):
-        try:
-            table = __import__(f"xarray.backends.{module}", fromlist=["WRITEABLE_STORES"]).WRITEABLE_STORES
-        except (ImportError, AttributeError):
-            continue
-        table["nczarr"] = NczarrDataStore.open
-        return True
-    return False
+    """Adds the engine to xarray's tables of engines, for reading and for writing."""
+    _xarray_hook.install()
+    if "nczarr" not in BACKEND_ENTRYPOINTS:
+        BACKEND_ENTRYPOINTS["nczarr"] = ("nczarr", NczarrBackendEntrypoint)
+        list_engines.cache_clear()

@@ -1,5 +1,6 @@
 """The store: a group of a dataset as xarray reads and writes it."""
 import errno
+import functools
 import os
 
 import numpy as np
@@ -18,6 +19,12 @@ from ._location import local_path, normalize
 from ._target import Target
 
 _OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability", "growing")
+
+
+@functools.cache
+def _whole(rank):
+    """Returns xarray's index of a whole array. It is immutable, and slow to make for hundreds of variables."""
+    return indexing.BasicIndexer((slice(None),) * rank)
 
 
 class NczarrDataStore(WritableCFDataStore):
@@ -150,7 +157,8 @@ class NczarrDataStore(WritableCFDataStore):
                 attributes["_FillValue"] = value_of(*pair)
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
-        data = indexing.LazilyIndexedArray(NczarrArray(self.handle, group, native.name(), dtype, shape))
+        array = NczarrArray(self.handle, group, native.name(), dtype, shape)
+        data = indexing.LazilyIndexedArray(array, _whole(len(shape)))
         return Variable(dims, data, attributes, encoding, fastpath=True)
 
     def open_store_variable(self, name):

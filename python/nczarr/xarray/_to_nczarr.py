@@ -64,8 +64,10 @@ def to_nczarr(
     job = Job(opened, mode, append_dim, unlimited_dims, encoding, chunkmanager_store_kwargs, compute)
     with contextlib.closing(opened):
         with turn(opened.handle, unique):
-            is_netcdf = _is_netcdf(place)
-            opened.format = "NETCDF4" if is_netcdf and is_new else _create.format_name(opened.handle.file)
+            if isinstance(opened.handle, _create.NewHandle):
+                opened.format = "NETCDF4" if _is_netcdf(place) else "ZARR"
+            else:
+                opened.format = _create.format_name(opened.handle.file)
             if region is not None:
                 dataset, region = _region.resolve(dataset, region, opened)
             job.prepare(dataset, region or {}, unique, is_new)
