@@ -1,4 +1,5 @@
 """Runs the same program with the package netCDF4 and with ours, and compares all that it can see."""
+
 import warnings
 
 import netCDF4 as real
@@ -57,12 +58,17 @@ def content(dataset):
     variables = {}
     for name, variable in dataset.variables.items():
         variables[name] = {
-            "dtype": str(variable.dtype), "dimensions": variable.dimensions, "shape": variable.shape,
+            "dtype": str(variable.dtype),
+            "dimensions": variable.dimensions,
+            "shape": variable.shape,
             "attributes": {key: seen(variable.getncattr(key)) for key in variable.ncattrs()},
             "values": outcome(lambda variable=variable: variable[...]),
             # The other package does not swap the bytes of this value.
-            "fill": outcome(variable.get_fill_value) if variable.dtype != str and variable.dtype.byteorder != ">" else None,
-            "filters": variable.filters(), "endian": variable.endian(),
+            "fill": outcome(variable.get_fill_value)
+            if variable.dtype != str and variable.dtype.byteorder != ">"
+            else None,
+            "filters": variable.filters(),
+            "endian": variable.endian(),
         }
         variable.set_auto_maskandscale(False)
         variables[name]["raw"] = outcome(lambda variable=variable: variable[...])

@@ -5,6 +5,7 @@
 FOLDER is the folder ``test`` of netcdf4-python. Each file runs in its own process, in a copy of the folder.
 ``--real`` runs them on the package netCDF4 itself, for a comparison. ``NETCDF4.md`` explains each failure.
 """
+
 import argparse
 import os
 import shutil
@@ -20,6 +21,7 @@ _PROGRAM = """
 import sys
 if sys.argv[1] == "ours":
     from nczarr import netCDF4
+    netCDF4.__name__ = "netCDF4"
     sys.modules["netCDF4"] = netCDF4
     sys.modules["netCDF4.utils"] = netCDF4.utils
 import pytest
@@ -32,8 +34,18 @@ def run(file, library, folder):
     """Runs a test file; returns the outcome and a line of text by test."""
     report = Path(folder, f"{file.stem}.xml")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), folder])}
-    command = [sys.executable, "-c", _PROGRAM, library, "-q", "-p", "no:cacheprovider", "--tb=short",
-               f"--junitxml={report}", file.name]
+    command = [
+        sys.executable,
+        "-c",
+        _PROGRAM,
+        library,
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--tb=short",
+        f"--junitxml={report}",
+        file.name,
+    ]
     try:
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=_LIMIT)
         output = done.stdout + done.stderr

@@ -1,4 +1,5 @@
 """Opening, definitions, layouts and errors: ours does what the package netCDF4 does."""
+
 import os
 
 import numpy as np
@@ -9,17 +10,34 @@ from netcdf4_pair import FORMATS, MODULES, difference, outcome, pair  # noqa: F4
 from nczarr import netCDF4 as ours
 
 LAYOUTS = [
-    {}, {"zlib": True}, {"compression": "zlib", "complevel": 9, "shuffle": False}, {"compression": "zlib", "complevel": 0},
-    {"fletcher32": True}, {"compression": "bzip2", "complevel": 3}, {"compression": "zstd", "fletcher32": True},
-    {"compression": "szip", "szip_coding": "ec", "szip_pixels_per_block": 4}, {"compression": "szip"},
-    {"compression": "blosc_lz4", "blosc_shuffle": 2}, {"compression": "blosc_zstd", "complevel": 1},
-    {"chunksizes": (2, 5)}, {"contiguous": True}, {"endian": "big"}, {"endian": "little", "zlib": True},
-    {"least_significant_digit": 2, "zlib": True}, {"significant_digits": 3},
-    {"significant_digits": 4, "quantize_mode": "GranularBitRound"}, {"significant_digits": 9, "quantize_mode": "BitRound"},
+    {},
+    {"zlib": True},
+    {"compression": "zlib", "complevel": 9, "shuffle": False},
+    {"compression": "zlib", "complevel": 0},
+    {"fletcher32": True},
+    {"compression": "bzip2", "complevel": 3},
+    {"compression": "zstd", "fletcher32": True},
+    {"compression": "szip", "szip_coding": "ec", "szip_pixels_per_block": 4},
+    {"compression": "szip"},
+    {"compression": "blosc_lz4", "blosc_shuffle": 2},
+    {"compression": "blosc_zstd", "complevel": 1},
+    {"chunksizes": (2, 5)},
+    {"contiguous": True},
+    {"endian": "big"},
+    {"endian": "little", "zlib": True},
+    {"least_significant_digit": 2, "zlib": True},
+    {"significant_digits": 3},
+    {"significant_digits": 4, "quantize_mode": "GranularBitRound"},
+    {"significant_digits": 9, "quantize_mode": "BitRound"},
 ]
 WRONG_LAYOUTS = [
-    {"contiguous": True, "chunksizes": (2, 5)}, {"compression": "none such"}, {"endian": "middle"}, {"chunksizes": (99, 99)}, {"chunksizes": (1,)},
-    {"significant_digits": 3, "quantize_mode": "x"}, {"compression": "szip", "szip_coding": "x"},
+    {"contiguous": True, "chunksizes": (2, 5)},
+    {"compression": "none such"},
+    {"endian": "middle"},
+    {"chunksizes": (99, 99)},
+    {"chunksizes": (1,)},
+    {"significant_digits": 3, "quantize_mode": "x"},
+    {"compression": "szip", "szip_coding": "x"},
 ]
 
 
@@ -40,7 +58,9 @@ def test_layouts(pair, format):  # noqa: F811
                         continue
                     variable = file[name]
                     variable[:] = values
-                    found.append([variable.filters(), variable.endian(), outcome(variable.quantization), str(variable.dtype)])
+                    found.append(
+                        [variable.filters(), variable.endian(), outcome(variable.quantization), str(variable.dtype)]
+                    )
                     if layout:
                         found.append(variable.chunking() if "chunksizes" in layout or "contiguous" in layout else None)
         return found
@@ -54,8 +74,10 @@ def test_wrong_layouts(pair, format):  # noqa: F811
         with module.Dataset(path, "w", format=format) as file:
             file.createDimension("y", 8)
             file.createDimension("x", 10)
-            return [outcome(lambda: file.createVariable(f"v{number}", "f4", ("y", "x"), **layout) and None)
-                    for number, layout in enumerate(WRONG_LAYOUTS)]
+            return [
+                outcome(lambda: file.createVariable(f"v{number}", "f4", ("y", "x"), **layout) and None)
+                for number, layout in enumerate(WRONG_LAYOUTS)
+            ]
 
     # The other package leaves variables of wrong layouts in the file.
     pair.run(program, files=False)
@@ -72,18 +94,42 @@ def test_definitions(pair):  # noqa: F811
             group.createDimension("x", 5)
             group.createVariable("x", "i8", ("x",))
             for action in (
-                lambda: file["/a/b/v"].shape, lambda: file["a/c/x"].shape, lambda: file["absent"], lambda: file["a/b"].path,
-                lambda: file.createDimension("x", 4), lambda: file.createVariable("w", "f4", ("x",)),
-                lambda: file.createVariable("q", "f4", ("absent",)), lambda: file.createVariable("q", "c16", ("x",)),
-                lambda: file.createVariable("q", "no type", ("x",)), lambda: file.createVariable("q", "M8[s]", ("x",)),
-                lambda: file.renameDimension("x", "y"), lambda: file["w"].dimensions, lambda: list(file.dimensions),
-                lambda: file.renameVariable("w", "ww"), lambda: list(file.variables), lambda: file["ww"].name,
-                lambda: file.renameGroup("a", "aa"), lambda: list(file.groups), lambda: file.renameVariable("absent", "z"),
-                lambda: file.renameDimension("absent", "z"), lambda: file.renameGroup("absent", "z"), lambda: list(file),
-                lambda: "ww" in file, lambda: file["aa"].close(), lambda: len(file["ww"]), lambda: file["ww"].size,
-                lambda: file["ww"].ndim, lambda: file["aa"].parent.path, lambda: file.parent, lambda: file.name,
-                lambda: file["aa/b"].name, lambda: [dim.name for dim in file["ww"].get_dims()], lambda: file.data_model,
-                lambda: file["aa/c/x"].group().path, lambda: file.disk_format, lambda: file.isopen(),
+                lambda: file["/a/b/v"].shape,
+                lambda: file["a/c/x"].shape,
+                lambda: file["absent"],
+                lambda: file["a/b"].path,
+                lambda: file.createDimension("x", 4),
+                lambda: file.createVariable("w", "f4", ("x",)),
+                lambda: file.createVariable("q", "f4", ("absent",)),
+                lambda: file.createVariable("q", "c16", ("x",)),
+                lambda: file.createVariable("q", "no type", ("x",)),
+                lambda: file.createVariable("q", "M8[s]", ("x",)),
+                lambda: file.renameDimension("x", "y"),
+                lambda: file["w"].dimensions,
+                lambda: list(file.dimensions),
+                lambda: file.renameVariable("w", "ww"),
+                lambda: list(file.variables),
+                lambda: file["ww"].name,
+                lambda: file.renameGroup("a", "aa"),
+                lambda: list(file.groups),
+                lambda: file.renameVariable("absent", "z"),
+                lambda: file.renameDimension("absent", "z"),
+                lambda: file.renameGroup("absent", "z"),
+                lambda: list(file),
+                lambda: "ww" in file,
+                lambda: file["aa"].close(),
+                lambda: len(file["ww"]),
+                lambda: file["ww"].size,
+                lambda: file["ww"].ndim,
+                lambda: file["aa"].parent.path,
+                lambda: file.parent,
+                lambda: file.name,
+                lambda: file["aa/b"].name,
+                lambda: [dim.name for dim in file["ww"].get_dims()],
+                lambda: file.data_model,
+                lambda: file["aa/c/x"].group().path,
+                lambda: file.disk_format,
+                lambda: file.isopen(),
                 lambda: [v.name for v in file.get_variables_by_attributes(units="m")],
             ):
                 found.append(outcome(action))
@@ -173,12 +219,27 @@ def test_joined_datasets(tmp_path):
         folder.mkdir()
         paths = write(folder, module)
         with module.MFDataset(paths, check=True) as file:
-            keys = (..., 0, -1, slice(1, 5), slice(None, None, 2), [0, 3, 5], (slice(None), 1), (4, 0), (slice(2, 4), slice(0, 1)))
+            keys = (
+                ...,
+                0,
+                -1,
+                slice(1, 5),
+                slice(None, None, 2),
+                [0, 3, 5],
+                (slice(None), 1),
+                (4, 0),
+                (slice(2, 4), slice(0, 1)),
+            )
             time = module.MFTime(file.variables["t"])
             found[name] = [
                 [outcome(lambda key=key: file.variables["v"][key]) for key in keys],
-                [outcome(lambda: time[:]), time.units, time.calendar], file.title, file.variables["v"].shape,
-                len(file.dimensions["t"]), outcome(lambda: file.variables["fixed"][:]), file.data_model, file.ncattrs(),
+                [outcome(lambda: time[:]), time.units, time.calendar],
+                file.title,
+                file.variables["v"].shape,
+                len(file.dimensions["t"]),
+                outcome(lambda: file.variables["fixed"][:]),
+                file.data_model,
+                file.ncattrs(),
             ]
         found[name] += [outcome(lambda: module.MFDataset([])), outcome(lambda: module.MFDataset(paths, aggdim="none"))]
     text = difference(found["ours"], found["real"])

@@ -1,4 +1,5 @@
 """Indices and growth: ours reads and writes what the package netCDF4 reads and writes."""
+
 import random
 
 import numpy as np
@@ -63,10 +64,28 @@ def test_random_reads(pair, seed):  # noqa: F811
     pair.run(program)
 
 
-@pytest.mark.parametrize("wrong", [
-    7, -8, slice(None, None, 0), (0, 0, 0, 0), (slice(None),) * 4, "x", None, [7], [-8], [[[0, 1]]], (Ellipsis, Ellipsis),
-    np.array([True, False]), np.array([0.5]), {}, (0, 5), (0, [5]),
-], ids=repr)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        -8,
+        slice(None, None, 0),
+        (0, 0, 0, 0),
+        (slice(None),) * 4,
+        "x",
+        None,
+        [7],
+        [-8],
+        [[[0, 1]]],
+        (Ellipsis, Ellipsis),
+        np.array([True, False]),
+        np.array([0.5]),
+        {},
+        (0, 5),
+        (0, [5]),
+    ],
+    ids=repr,
+)
 def test_wrong_indices_raise_index_errors(tmp_path, wrong):
     from nczarr import netCDF4
 
@@ -98,10 +117,27 @@ def test_random_writes_of_fixed_dimensions(pair, seed, format):  # noqa: F811
 
 
 GROWTH = [
-    (slice(None), (3,)), (slice(None), (3, 5)), (0, (5,)), (4, (5,)), (4, ()), (slice(2, 4), (2, 5)), (slice(2, None), (3, 5)),
-    (slice(None), ()), ([0, 3], (2, 5)), ([6, 9], (2, 5)), ((2, slice(1, 3)), (2,)), ((slice(0, 6, 2), 1), (3,)),
-    ((slice(None), 0), (4,)), ((Ellipsis, 0), (4,)), (slice(3, 1, -1), (2, 5)), (slice(None), (2, 1)), (-1, (5,)),
-    ((slice(None), [0, 2]), (3, 2)), (slice(None, 4), (4, 5)), (slice(None), (0, 5)), (np.array([True, False, True]), (2, 5)),
+    (slice(None), (3,)),
+    (slice(None), (3, 5)),
+    (0, (5,)),
+    (4, (5,)),
+    (4, ()),
+    (slice(2, 4), (2, 5)),
+    (slice(2, None), (3, 5)),
+    (slice(None), ()),
+    ([0, 3], (2, 5)),
+    ([6, 9], (2, 5)),
+    ((2, slice(1, 3)), (2,)),
+    ((slice(0, 6, 2), 1), (3,)),
+    ((slice(None), 0), (4,)),
+    ((Ellipsis, 0), (4,)),
+    (slice(3, 1, -1), (2, 5)),
+    (slice(None), (2, 1)),
+    (-1, (5,)),
+    ((slice(None), [0, 2]), (3, 2)),
+    (slice(None, 4), (4, 5)),
+    (slice(None), (0, 5)),
+    (np.array([True, False, True]), (2, 5)),
 ]
 
 
@@ -133,8 +169,15 @@ def test_growth_of_two_dimensions(pair):  # noqa: F811
             file.createDimension("t")
             file.createDimension("s")
             variable = file.createVariable("v", "f4", ("t", "s"))
-            steps = [((0, 0), 1), ((slice(None), 3), 2), ((2, slice(0, 6)), np.arange(6)), ((slice(1, 3), slice(2, 4)), 7),
-                     ((slice(None), slice(None)), np.zeros((2, 2))), (([0, 5], [1, 8]), np.ones((2, 2))), (Ellipsis, 3)]
+            steps = [
+                ((0, 0), 1),
+                ((slice(None), 3), 2),
+                ((2, slice(0, 6)), np.arange(6)),
+                ((slice(1, 3), slice(2, 4)), 7),
+                ((slice(None), slice(None)), np.zeros((2, 2))),
+                (([0, 5], [1, 8]), np.ones((2, 2))),
+                (Ellipsis, 3),
+            ]
             for one, given in steps:
                 found.append((repr(one), outcome(lambda: variable.__setitem__(one, given)), variable.shape))
         return found
@@ -148,9 +191,19 @@ def test_values_of_other_shapes(pair):  # noqa: F811
         with filled(module, path) as file:
             variable = file["v"]
             for one, shape in [
-                (slice(None), (6,)), (slice(None), (5, 6)), (slice(None), (7, 5, 1)), (slice(None), (7,)), (0, (1, 5, 6)),
-                ((0, 0), (6, 1)), ((0, slice(None), 0), (1, 5)), ((0, 0), (5,)), ((0, 0, 0), (1,)), ((0, 0, 0), (2,)),
-                (slice(0, 2), (5, 6, 2)), ([0, 2], (5, 6)), ([0, 3, 4], (3, 5, 6)),
+                (slice(None), (6,)),
+                (slice(None), (5, 6)),
+                (slice(None), (7, 5, 1)),
+                (slice(None), (7,)),
+                (0, (1, 5, 6)),
+                ((0, 0), (6, 1)),
+                ((0, slice(None), 0), (1, 5)),
+                ((0, 0), (5,)),
+                ((0, 0, 0), (1,)),
+                ((0, 0, 0), (2,)),
+                (slice(0, 2), (5, 6, 2)),
+                ([0, 2], (5, 6)),
+                ([0, 3, 4], (3, 5, 6)),
             ]:
                 given = np.arange(np.prod(shape)).reshape(shape)
                 found.append((repr(one), shape, outcome(lambda: variable.__setitem__(one, given))))

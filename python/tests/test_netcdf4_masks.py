@@ -1,4 +1,5 @@
 """Masks, scaling and integer types: ours gives what the package netCDF4 gives."""
+
 import numpy as np
 import pytest
 from netcdf4_pair import FORMATS, outcome, pair  # noqa: F401
@@ -50,7 +51,10 @@ def test_each_number_type_keeps_its_values(pair, format):  # noqa: F811
 
 
 FILLS = {
-    "default": {}, "set": {"fill_value": 7}, "written default": {"fill_value": "default"}, "none": {"fill_value": False},
+    "default": {},
+    "set": {"fill_value": 7},
+    "written default": {"fill_value": "default"},
+    "none": {"fill_value": False},
 }
 
 
@@ -120,10 +124,17 @@ def test_attributes_of_missing_and_packed_values(pair, attributes, fill):  # noq
 
 
 @pytest.mark.parametrize("code", NUMBERS)
-@pytest.mark.parametrize("attributes", [
-    {}, {"missing_value": 1}, {"scale_factor": 0.5}, {"scale_factor": 0.5, "add_offset": 1.0}, {"add_offset": 2},
-    {"missing_value": 1, "scale_factor": 0.5},
-])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"missing_value": 1},
+        {"scale_factor": 0.5},
+        {"scale_factor": 0.5, "add_offset": 1.0},
+        {"add_offset": 2},
+        {"missing_value": 1, "scale_factor": 0.5},
+    ],
+)
 def test_masked_values_become_fill_values(pair, code, attributes):  # noqa: F811
     values = np.ma.masked_array([1, 2, 3, 4, 5, 6], mask=[1, 0, 1, 0, 0, 0])
 
@@ -136,8 +147,12 @@ def test_masked_values_become_fill_values(pair, code, attributes):  # noqa: F811
                     continue
                 for given in (values, values.astype("f8"), values.astype(code), values.data, values.data.tolist()):
                     variable = file.createVariable(f"{name} {len(found)}", code, ("x",), **kwargs)
-                    variable.setncatts({key: np.array(value).astype(code) if key == "missing_value" else value
-                                        for key, value in attributes.items()})
+                    variable.setncatts(
+                        {
+                            key: np.array(value).astype(code) if key == "missing_value" else value
+                            for key, value in attributes.items()
+                        }
+                    )
                     found.append(outcome(lambda: variable.__setitem__(slice(None), given)))
                     found.append(outcome(lambda: variable.__setitem__(1, np.ma.masked)))
                     found.append(readings(variable))

@@ -1,15 +1,37 @@
 """Text, user-defined types and attributes: ours gives what the package netCDF4 gives."""
+
 import numpy as np
 import pytest
 from netcdf4_pair import FORMATS, outcome, pair, seen  # noqa: F401
 
 ATTRIBUTES = {
-    "text": "metres", "empty": "", "unicode": "Größe", "bytes": b"abc", "int": 5, "big": 2**31 - 1, "float": 2.5,
-    "int list": [1, 2, 3], "float list": [0.5, 1.5], "text list": ["a", "bc", ""], "one text": ["only"], "tuple": (1, 2.5),
-    "no numbers": np.array([], "f4"), "chars": np.array(list("abc"), "S1"), "words": np.array(["ab", "c"]),
-    "true": True, "none": None, "complex": 1j, "two dimensions": [[1, 2], [3, 4]], "mixed": [1, "a"],
-    "masked": np.ma.masked_array([1, 2], mask=[0, 1]), "dict": {}, "text of nulls": "a\0b", "big endian": np.array([1, 2], ">i4"),
-    **{code: np.array([1, 2], code) for code in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f2", "?")},
+    "text": "metres",
+    "empty": "",
+    "unicode": "Größe",
+    "bytes": b"abc",
+    "int": 5,
+    "big": 2**31 - 1,
+    "float": 2.5,
+    "int list": [1, 2, 3],
+    "float list": [0.5, 1.5],
+    "text list": ["a", "bc", ""],
+    "one text": ["only"],
+    "tuple": (1, 2.5),
+    "no numbers": np.array([], "f4"),
+    "chars": np.array(list("abc"), "S1"),
+    "words": np.array(["ab", "c"]),
+    "true": True,
+    "none": None,
+    "complex": 1j,
+    "two dimensions": [[1, 2], [3, 4]],
+    "mixed": [1, "a"],
+    "masked": np.ma.masked_array([1, 2], mask=[0, 1]),
+    "dict": {},
+    "text of nulls": "a\0b",
+    "big endian": np.array([1, 2], ">i4"),
+    **{
+        code: np.array([1, 2], code) for code in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f2", "?")
+    },
     **{f"one {code}": np.dtype(code).type(3) for code in ("i1", "u2", "i8", "u8", "f4", "f8")},
 }
 
@@ -28,8 +50,10 @@ def test_attributes(pair, format, strings):  # noqa: F811
                     # The other package writes such bytes in the wrong order, and cuts such strings.
                     if name == "big endian" or name == "text of nulls" and strings:
                         continue
-                    found[name] = [outcome(lambda: owner.setncattr(name.replace(" ", "_"), value)),
-                                   outcome(lambda: owner.getncattr(name.replace(" ", "_")))]
+                    found[name] = [
+                        outcome(lambda: owner.setncattr(name.replace(" ", "_"), value)),
+                        outcome(lambda: owner.getncattr(name.replace(" ", "_"))),
+                    ]
             found["all"] = [file.ncattrs(), seen(file.__dict__), seen(variable.__dict__)]
         return found
 
@@ -51,14 +75,27 @@ def test_attribute_members(pair):  # noqa: F811
             variable.units, file.title, file.number = "m", "t", np.int16(4)
             found = [variable.units, file.title, hasattr(file, "missing"), hasattr(variable, "_FillValue")]
             for action in (
-                lambda: setattr(variable, "_FillValue", 1), lambda: variable.setncattr("_FillValue", 1),
-                lambda: setattr(variable, "shape", 1), lambda: setattr(variable, "mask", False),
-                lambda: setattr(variable, "name", "w"), lambda: delattr(variable, "units"), lambda: variable.units,
-                lambda: delattr(file, "absent"), lambda: file.renameAttribute("title", "subject"), lambda: file.subject,
-                lambda: variable.setncatts({"a": 1, "b": "x"}), variable.ncattrs, lambda: file.delncattr("number"),
-                file.ncattrs, lambda: setattr(variable, "valid_min", 3), lambda: variable.valid_min,
-                lambda: setattr(variable, "valid_max", 3.5), lambda: variable.valid_max, lambda: file.getncattr("no"),
-                lambda: variable.setncattr_string("s", "x"), lambda: variable.setncattr_string("t", ["x", "y"]),
+                lambda: setattr(variable, "_FillValue", 1),
+                lambda: variable.setncattr("_FillValue", 1),
+                lambda: setattr(variable, "shape", 1),
+                lambda: setattr(variable, "mask", False),
+                lambda: setattr(variable, "name", "w"),
+                lambda: delattr(variable, "units"),
+                lambda: variable.units,
+                lambda: delattr(file, "absent"),
+                lambda: file.renameAttribute("title", "subject"),
+                lambda: file.subject,
+                lambda: variable.setncatts({"a": 1, "b": "x"}),
+                variable.ncattrs,
+                lambda: file.delncattr("number"),
+                file.ncattrs,
+                lambda: setattr(variable, "valid_min", 3),
+                lambda: variable.valid_min,
+                lambda: setattr(variable, "valid_max", 3.5),
+                lambda: variable.valid_max,
+                lambda: file.getncattr("no"),
+                lambda: variable.setncattr_string("s", "x"),
+                lambda: variable.setncattr_string("t", ["x", "y"]),
                 lambda: setattr(file, "variables", {}),
             ):
                 found.append(outcome(action))
@@ -79,9 +116,17 @@ def test_strings(pair, encoding):  # noqa: F811
             if encoding:
                 variable._Encoding = encoding
             for key, value in [
-                ((0, 0), "a"), ((0, 1), "é"), ((0, -1), "last"), (slice(1, 2), np.array([["x", "yy", ""]], object)),
-                (2, np.array(["p", "q", "r"])), ((slice(0, 2), 0), "z"), (3, ["l", "m", "n"]),
-                (0, np.array([1, 2, 3])), ((4, 0), 5), ((5, 1), b"bytes"), ((0, 0), np.ma.masked_array(["a"], mask=[1])),
+                ((0, 0), "a"),
+                ((0, 1), "é"),
+                ((0, -1), "last"),
+                (slice(1, 2), np.array([["x", "yy", ""]], object)),
+                (2, np.array(["p", "q", "r"])),
+                ((slice(0, 2), 0), "z"),
+                (3, ["l", "m", "n"]),
+                (0, np.array([1, 2, 3])),
+                ((4, 0), 5),
+                ((5, 1), b"bytes"),
+                ((0, 0), np.ma.masked_array(["a"], mask=[1])),
             ]:
                 found.append(outcome(lambda: variable.__setitem__(key, value)))
             for key in ((0, 0), 0, ..., (slice(None), 1), ([0, 2], [0, 2]), (slice(None, None, -1), 0)):
@@ -114,7 +159,14 @@ def test_characters_as_strings(pair, encoding, format):  # noqa: F811
                 found.append(outcome(lambda: variable.__setitem__(key, value)))
             for convert in (True, False):
                 variable.set_auto_chartostring(convert)
-                for key in (..., 0, (0, 0), (slice(None), slice(0, 2)), (slice(None), slice(None)), ([0, 1], slice(None))):
+                for key in (
+                    ...,
+                    0,
+                    (0, 0),
+                    (slice(None), slice(0, 2)),
+                    (slice(None), slice(None)),
+                    ([0, 1], slice(None)),
+                ):
                     found.append(outcome(lambda: variable[key]))
             return found
 
@@ -128,12 +180,20 @@ def test_functions_of_strings():
 
     words = np.array(["a", "bcd"], "S3")
     for call in (
-        lambda m: m.stringtochar(words), lambda m: m.stringtochar(words, n_strlen=3),
-        lambda m: m.chartostring(real.stringtochar(words)), lambda m: m.stringtoarr("abc", 5),
-        lambda m: m.stringtoarr("abc", 5, "U"), lambda m: m.chartostring(real.stringtochar(words), encoding="none"),
-        lambda m: m.stringtochar(np.array(["é", "abc"]), encoding="utf-8", n_strlen=4), lambda m: m.stringtochar(np.zeros(2)),
-        lambda m: m.chartostring(np.zeros(2)), lambda m: m.stringtoarr("a", 2, "x"), lambda m: m.default_fillvals,
-        lambda m: m.dtype_is_complex("c16"), lambda m: m.dtype_is_complex("f4"), lambda m: m.is_native_little,
+        lambda m: m.stringtochar(words),
+        lambda m: m.stringtochar(words, n_strlen=3),
+        lambda m: m.chartostring(real.stringtochar(words)),
+        lambda m: m.stringtoarr("abc", 5),
+        lambda m: m.stringtoarr("abc", 5, "U"),
+        lambda m: m.chartostring(real.stringtochar(words), encoding="none"),
+        lambda m: m.stringtochar(np.array(["é", "abc"]), encoding="utf-8", n_strlen=4),
+        lambda m: m.stringtochar(np.zeros(2)),
+        lambda m: m.chartostring(np.zeros(2)),
+        lambda m: m.stringtoarr("a", 2, "x"),
+        lambda m: m.default_fillvals,
+        lambda m: m.dtype_is_complex("c16"),
+        lambda m: m.dtype_is_complex("f4"),
+        lambda m: m.is_native_little,
     ):
         assert outcome(lambda: call(ours)) == outcome(lambda: call(real))
 
@@ -155,6 +215,7 @@ def test_compounds(pair):  # noqa: F811
             variable[:] = values
             simple = file.createGroup("g").createVariable("w", inner, ("t",))
             simple[2] = (7, 8.5)
+            variable[3], variable[5:7] = values[1], values[0]
             found = [str(outer.dtype), str(outer.dtype_view), str(variable.dtype), variable.datatype.name]
             for convert in (True, False):
                 variable.set_auto_chartostring(convert)
@@ -198,8 +259,13 @@ def test_sequences(pair):  # noqa: F811
                 wrong = np.empty(2, object)
                 wrong[0], wrong[1] = np.array([1, 2], "i2"), np.array([1], "i2")
                 for key, value in [
-                    ((0, 0), np.array([5, 6], code)), (1, rows), (slice(2, 3), rows.reshape(1, 2)), ((3, 0), np.arange(3)),
-                    (0, wrong), (slice(None), np.zeros(3, code)), ((0, slice(None)), np.zeros(3, code)),
+                    ((0, 0), np.array([5, 6], code)),
+                    (1, rows),
+                    (slice(2, 3), rows.reshape(1, 2)),
+                    ((3, 0), np.arange(3)),
+                    (0, wrong),
+                    (slice(None), np.zeros(3, code)),
+                    ((0, slice(None)), np.zeros(3, code)),
                 ]:
                     found.append(outcome(lambda: variable.__setitem__(key, value)))
                 found += [outcome(lambda key=key: variable[key]) for key in (..., (0, 0), (0, 1), 1, (slice(None), 1))]

@@ -9,6 +9,8 @@
 ...     print(t[:], t.units)
 [281.5 --] K
 """
+import sys as _sys
+
 from . import _settings, utils
 from ._dataset import Dataset, Group
 from ._dimension import Dimension
@@ -48,6 +50,9 @@ __all__ = [
     "is_native_big", "is_native_little", "num2date", "rc_get", "rc_set", "set_alignment", "set_chunk_cache",
     "stringtoarr", "stringtochar", "unicode_error", "utils",
 ]
+
+#: The module's other name in programs.
+_netCDF4 = _sys.modules[__name__]
 
 # Programs print these names, so they do not show the files of this package.
 for _class in (CompoundType, Dataset, Dimension, EnumType, Group, MFDataset, MFTime, VLType, Variable):

@@ -26,12 +26,12 @@ _WRAPPERS = {RuntimeError: LibraryError, AttributeError: LibraryAttributeError}
 def translated(kind=RuntimeError):
     """Raises an error of the engine as ``kind``: ``RuntimeError`` or ``AttributeError``.
 
-    An index outside of its dimension stays an ``IndexError``.
+    An index outside of its dimension stays an ``IndexError``, and missing memory a ``MemoryError``.
     """
     try:
         yield
     except NczarrError as error:
-        if isinstance(error, (kind, IndexError)):
+        if isinstance(error, (kind, IndexError, MemoryError)):
             raise
         wrapped = _WRAPPERS[kind](str(error))
         for member in ("name", "code", "path", "variable", "key"):

@@ -79,7 +79,7 @@ def _in_order(variable, values):
     if values.dtype != variable.dtype:
         return values.astype(variable.dtype)
     # Equal structures may differ in the mark of a C compiler's padding.
-    return values.view(variable.dtype) if values.dtype.names else values
+    return values.view(variable.dtype) if values.dtype.names and not values.dtype.hasobject else values
 
 
 def _scales(variable, attributes):

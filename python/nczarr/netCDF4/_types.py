@@ -140,8 +140,7 @@ def of_description(grp, described, order="="):
     if described[0] == "compound":
         return CompoundType(grp, core_types.dtype_of(described), described[1], typeid=described)
     if described[0] == "enum":
-        base = np.dtype(described[2]).newbyteorder(order)
-        return EnumType(grp, base, described[1], dict(described[3]), typeid=described)
+        return EnumType(grp, np.dtype(order + described[2]), described[1], dict(described[3]), typeid=described)
     if described[0] == "vlen" and isinstance(described[2], str) and described[2] != "str":
-        return VLType(grp, np.dtype(described[2]).newbyteorder(order), described[1], typeid=described)
+        return VLType(grp, np.dtype(order + described[2]), described[1], typeid=described)
     return None

@@ -1,7 +1,6 @@
 """Variables."""
 import numpy as np
 
-from .. import _types as core_types
 from .._variable import Variable as CoreVariable
 from . import _complex, _define, _layout, _read, _settings, _write
 from ._attributes import Attributed
@@ -268,7 +267,7 @@ def variable_of(group, native):
     order = {"little": "<", "big": ">"}.get(native.endian(), "=")
     datatype = _complex.complex_type(native, described) if group.auto_complex else None
     if datatype is None and described != "str" and isinstance(described, str):
-        datatype = core_types.ATOMIC[described].newbyteorder(order)
+        datatype = np.dtype(order + described)
     if datatype is None:
         datatype = of_description(group, described, "=" if described[0] == "enum" else order)
     if datatype is None:

@@ -78,7 +78,9 @@ def _characters(variable, attributes, data):
         return data
     length = variable.shape[-1]
     array = data if hasattr(data, "dtype") else np.asarray(data)
-    if array.dtype.kind not in "SU" or array.dtype.itemsize <= 1 or (array.dtype == "U1" and array.ndim and length != 1):
+    if array.dtype.kind not in "SU" or array.dtype.itemsize <= 1:
+        return data
+    if array.dtype == "U1" and array.ndim and length != 1:
         return data
     longest = max((len(text.encode(encoding) if isinstance(text, str) else text) for text in array.ravel().tolist()),
                   default=0)
@@ -104,8 +106,6 @@ def _has_strings(dtype):
 
 def _as_array(variable, attributes, data):
     if isinstance(data, np.ma.MaskedArray) or isinstance(getattr(data, "data", None), memoryview):
-        return data
-    if isinstance(data, np.ma.core.MaskedConstant):
         return data
     packs = variable.scale and variable.dtype.kind in "iu" if not variable._isvlen else False
     if packs and "scale_factor" in attributes or "add_offset" in attributes:
@@ -201,8 +201,8 @@ def _put_block(variable, attributes, values, start, count, stride):
     core = variable._core
     values = np.asarray(values)
     if not variable._isvlen:
-        core.write(np.ascontiguousarray(values.astype(variable.dtype).astype(core.dtype)).reshape(count), start, count,
-                   stride)
+        values = values.astype(variable.dtype, copy=False).astype(core.dtype, copy=False)
+        core.write(np.ascontiguousarray(values).reshape(count), start, count, stride)
         return
     if values.dtype.kind != "O":
         raise TypeError("data to put in string variable must be an object array containing Python strings")
