@@ -6,7 +6,7 @@ use nczarr::dispatch::Dataset;
 use nczarr::nc_table::{AttInquiry, AttOwner, NcDispatch as _, copy_att};
 use nczarr::{ErrorKind, Result};
 
-use super::put;
+use super::{put, reserved};
 use crate::boundary::pointer::{NamePtr, OutPtr, TextPtr};
 use crate::table;
 
@@ -59,7 +59,11 @@ c_functions! {
     /// Deletes an attribute.
     fn nc_del_att(ncid: c_int, varid: c_int, name: TextPtr) {
         let node = table::find(ncid)?;
-        node.nc_to_edit()?.del_att(node.group, node.owner(varid)?, name.name()?)
+        let (nc, owner, name) = (node.nc_to_edit()?, node.owner(varid)?, name.name()?);
+        if node.writable && reserved::is_computed(&node, owner, name)? {
+            return Err(ErrorKind::NotAtt.context(format!("attribute {name} is not stored")));
+        }
+        nc.del_att(node.group, owner, name)
     }
 
     /// Copies an attribute to another variable, group or dataset.

@@ -3,3 +3,4 @@
 pub mod get;
 pub mod inquire;
 pub mod put;
+mod reserved;

@@ -7,6 +7,7 @@ use nczarr::model::{FILL_VALUE, VarId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType, Result, Values};
 
+use super::reserved;
 use crate::boundary::pointer::{SourcePtr, TextPtr};
 use crate::memory_form;
 use crate::memory_type::MemoryType;
@@ -59,6 +60,7 @@ fn put(
     let node = table::find(ncid)?;
     let owner = node.owner(varid)?;
     let name = name.att_name()?;
+    reserved::check_put(&node, owner, name)?;
     let stored = node.xtype(xtype)?;
     let memtype = memory.of(stored, &node);
     let values = node.look_types(|types| memory_form::values_from(types, memtype, len, op))?;

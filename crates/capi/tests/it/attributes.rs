@@ -43,6 +43,29 @@ fn names_are_checked() {
     ok(nc_close(made.id));
 }
 
+/// The library stores nothing under the names of computed attributes and of the layout. CDF files may.
+#[test]
+fn reserved_names_are_refused() {
+    let names = [c"CLASS", c"_ARRAY_DIMENSIONS", c"_Codecs", c"_Format", c"_IsNetcdf4", c"_nczarr_group"];
+    for cmode in [NETCDF4, NETCDF4 | CLASSIC_MODEL] {
+        let made = create(cmode);
+        let var = made.var(c"v", INT, &[]);
+        for name in names {
+            for owner in [NC_GLOBAL, var] {
+                let put = nc_put_att_text(made.id, owner, name.as_ptr(), 1, c"x".as_ptr());
+                assert_eq!(put, -42, "{name:?}");
+            }
+            assert_eq!(nc_del_att(made.id, NC_GLOBAL, name.as_ptr()), -43, "{name:?}");
+        }
+        assert_eq!(nc_del_att(made.id, NC_GLOBAL, c"_NCProperties".as_ptr()), -43);
+        ok(nc_close(made.id));
+    }
+    let made = create(0);
+    ok(nc_put_att_text(made.id, NC_GLOBAL, c"_Format".as_ptr(), 1, c"x".as_ptr()));
+    ok(nc_del_att(made.id, NC_GLOBAL, c"_Format".as_ptr()));
+    ok(nc_close(made.id));
+}
+
 #[test]
 fn strings_come_back() {
     let mut made = create(NETCDF4);

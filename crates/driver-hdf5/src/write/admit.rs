@@ -50,6 +50,7 @@ impl WritableDataset {
             Edit::DefVar { name, dims, .. } => {
                 check_var_name(name)?;
                 plan::check_rank(dims.len()).map_err(|error| error.at(name))?;
+                check_elements(&model, dims).map_err(|error| error.at(name))?;
             }
             Edit::RenameVar { name, .. } => check_var_name(name)?,
             Edit::DefGroup { parent, name } => new_object(&model, parent, name)?,
@@ -148,6 +149,17 @@ fn new_object(model: &Model, group: GroupId, name: &str) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Refuses a variable whose elements a reader cannot count: `NC_EVARSIZE`.
+fn check_elements(model: &Model, dims: &[DimId]) -> Result<()> {
+    let lens = dims.iter().map(|&dim| model.dim(dim).map(|dim| dim.len().max(1)));
+    let lens = lens.collect::<Result<Vec<_>>>()?;
+    if lens.iter().try_fold(1u64, |all, &len| all.checked_mul(len)).is_none() {
+        let what = format!("shape {lens:?} has too many elements (expected less than 2^64)");
+        return Err(ErrorKind::VarSize.context(what));
+    }
+    Ok(())
 }
 
 /// Refuses a variable name that would be read as another name.

@@ -6,6 +6,17 @@ use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, create, create_at, dim, enddef, put, registry, var};
 
+/// A file with such a variable could be written but not read.
+#[test]
+fn a_variable_with_uncountable_elements_is_refused() {
+    let ds = create("nc4");
+    let dims = [1_804_289_383, 846_930_886, 1_681_692_777].map(|len| dim(&*ds, &format!("d{len}"), len));
+    let error = ds.def_var(ROOT, "v", NcType::Float, &dims).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::VarSize, "{error:#}");
+    ds.def_var(ROOT, "v", NcType::Float, &dims[..2]).unwrap();
+    enddef(&*ds);
+}
+
 #[test]
 fn what_is_put_is_there_and_what_is_not_is_the_fill_value() {
     let ds = create("nc4");
