@@ -114,7 +114,8 @@ def test_10_pickles_open_anew(numbers):
     again = pickle.loads(pickled)
     assert np.array_equal(again["v"].values, values)
     program = "import pickle, sys; print(int(pickle.load(sys.stdin.buffer)['v'].values.sum()))"
-    done = subprocess.run([sys.executable, "-c", program], input=pickled, capture_output=True, env=environment(), check=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=pickled, capture_output=True, env=environment(), check=True)
     assert int(done.stdout) == values.sum()
 
 
@@ -304,7 +305,8 @@ def test_27_many_files_stay_within_their_descriptors(tmp_path):
     for day in range(10):
         places.append(str(tmp_path / f"{day}.nc"))
         time = pd.date_range("2000-01-01", periods=1) + pd.Timedelta(days=day)
-        xr.Dataset({"v": (("time", "x"), np.full((1, 4), day))}, coords={"time": time}).to_netcdf(places[-1], engine="nczarr")
+        data = xr.Dataset({"v": (("time", "x"), np.full((1, 4), day))}, coords={"time": time})
+        data.to_netcdf(places[-1], engine="nczarr")
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         with xr.open_mfdataset(places, engine="nczarr", parallel=True) as dataset:

@@ -201,6 +201,21 @@ def test_32_names_round_trip(place, format):
         write(xr.Dataset({"a/b": ("x", [1])}), place, format)
 
 
+@pytest.mark.parametrize("engine", ["nczarr", "zarr"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_04_any_dimension_of_plain_zarr_grows(engine, version, tmp_path):
+    place = str(tmp_path / "a.zarr")
+    if engine == "zarr":
+        days(0, 2).to_zarr(place, zarr_format=version, consolidated=False)
+    else:
+        to_nczarr(days(0, 2), place, zarr_format=version)
+    assert to_nczarr(days(2, 3), place, append_dim="time") == 2
+    for reader in ("nczarr", "zarr"):
+        with xr.open_dataset(place, engine=reader, **({"consolidated": False} if reader == "zarr" else {})) as found:
+            assert found["v"].values[:, 0].tolist() == [0, 0, 2, 2, 2]
+            assert found["time"].values[-1] == np.datetime64("2000-01-05")
+
+
 def test_34_a_region_is_found(tmp_path):
     place = str(tmp_path / "a.zarr")
     to_nczarr(days(0, 6), place)

@@ -56,6 +56,9 @@ class Job:
 
     def define(self, variables, attributes):
         """Creates variables."""
+        if self.store.format == "ZARR" and not self.unlimited_dims:
+            # In this order Zarr needs no record of the dimensions, so each of them can still grow.
+            variables = dict(sorted(variables.items(), key=lambda item: str(item[0])))
         self.store.store(variables, attributes, set(self.encoding), self.writer, self.unlimited_dims)
 
     def append(self, existing, new, unique):
@@ -73,7 +76,13 @@ class Job:
         if unique:
             _existing.check_unique(store, along, dim)
         count = next(variable.sizes[dim] for variable in along.values())
-        self.start = store.native.dimension(dim).reserve(count)
+        dimension = store.native.dimension(dim)
+        if not dimension.describe()[2]:
+            raise ValueError(
+                f"{store.handle.place}: append_dim={dim!r} has a fixed length: write the dataset with "
+                f"unlimited_dims=[{dim!r}] first"
+            )
+        self.start = dimension.reserve(count)
         part = {dim: slice(self.start, self.start + count)}
         last = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
         if unique:

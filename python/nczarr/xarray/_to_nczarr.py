@@ -21,6 +21,8 @@ def to_nczarr(
     :param mode: ``"w"`` replaces, ``"w-"`` (the default) creates, ``"a"`` adds and overwrites variables, ``"a-"``
         does not overwrite those without ``append_dim``, ``"r+"`` writes existing variables.
     :param append_dim: the dimension to append along. Each of several appenders gets its own indices.
+    :param unlimited_dims: dimensions of a new dataset that may grow; also those along which a given chunk is
+        longer than the data. Without any, all dimensions of a Zarr dataset may grow.
     :param unique: an append of values that the coordinate has already is ``KeyError``.
     :param region: a slice by dimension, or ``"auto"``. It need not fit the chunks.
     :param zarr_format: 2 or 3 (the default).
