@@ -36,17 +36,47 @@ def test_xarray_writes_and_reads(tmp_path, format):
     assert done.stdout == "equal\n", done.stderr
 
 
-def test_cdl_names_the_missing_program(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with netCDF4.Dataset(str(tmp_path / "a.nc"), "w") as file, pytest.raises(FileNotFoundError, match="ncz"):
-        file.tocdl()
-    (tmp_path / "a.cdl").write_text("netcdf a { }")
-    with pytest.raises(FileNotFoundError, match="ncz"):
-        netCDF4.Dataset.fromcdl(tmp_path / "a.cdl", tmp_path / "b.nc")
+CDL = """netcdf a {
+dimensions:
+\tx = 3 ;
+variables:
+\tint x(x) ;
+\tshort v(x) ;
+\t\tv:units = "m" ;
+data:
+
+ x = 1, 2, 3 ;
+
+ v = 4, _, 6 ;
+}
+"""
+
+
+def test_cdl(tmp_path):
+    text, made = tmp_path / "a.cdl", tmp_path / "made.nc"
+    text.write_text(CDL)
+    with netCDF4.Dataset.fromcdl(text, made, format="NETCDF3_CLASSIC") as file:
+        assert file.filepath() == str(made) and file.data_model == "NETCDF3_CLASSIC"
+        assert file["v"][:].tolist() == [4, None, 6] and file["v"].units == "m"
+        header, coordinates, everything = file.tocdl(), file.tocdl(coordvars=True), file.tocdl(data=True)
+        assert "data:" not in header and "x = 1, 2, 3" in coordinates and "v = 4, _, 6" not in coordinates
+        assert "v = 4, _, 6" in everything
+        file.tocdl(data=True, outfile=tmp_path / "b.cdl")
+        assert (tmp_path / "b.cdl").read_text() == everything
+
+
+def test_wrong_arguments_of_cdl(tmp_path):
+    (tmp_path / "a.cdl").write_text(CDL)
+    (tmp_path / "wrong.cdl").write_text("netcdf a { no text }")
     with pytest.raises(FileExistsError):
-        netCDF4.Dataset.fromcdl(tmp_path / "a.cdl", tmp_path / "a.nc")
+        netCDF4.Dataset.fromcdl(tmp_path / "a.cdl", tmp_path / "a.cdl")
     with pytest.raises(FileNotFoundError, match="absent"):
         netCDF4.Dataset.fromcdl(tmp_path / "absent.cdl")
+    with pytest.raises(ValueError, match="format"):
+        netCDF4.Dataset.fromcdl(tmp_path / "a.cdl", format="NETCDF9")
+    with pytest.raises(OSError, match="wrong.cdl:1"):
+        netCDF4.Dataset.fromcdl(tmp_path / "wrong.cdl")
+    assert not (tmp_path / "wrong.nc").exists()
 
 
 def test_a_url_with_append_keeps_the_data(tmp_path):

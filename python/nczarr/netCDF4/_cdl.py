@@ -1,27 +1,16 @@
-"""CDL text, through the program ``ncz`` of this project."""
-import shutil
-import subprocess
+"""CDL text, through the program ``ncz`` of the package."""
 from pathlib import Path
 
+from .._tool import run
 from ._open import FORMATS
 
 _FLAGS = {"cdf1": "-3", "cdf2": "-6", "cdf5": "-5", "netcdf4": "-4", "netcdf4-classic": "-7"}
 
 
-def _run(arguments):
-    program = shutil.which("ncz")
-    if program is None:
-        raise FileNotFoundError("CDL needs the program ncz of the project nczarr, and PATH has none")
-    done = subprocess.run([program, *arguments], capture_output=True, encoding="utf-8")
-    if done.returncode:
-        raise RuntimeError(f"ncz {' '.join(arguments)}: {done.stderr.strip()}")
-    return done.stdout
-
-
 def to_cdl(place, coordvars, data, outfile):
     """Returns a dataset as CDL text, or writes the text to a file."""
     part = ["-c"] if coordvars else [] if data else ["-h"]
-    text = _run(["dump", "-s", *part, "--", place])
+    text = run(["dump", "-s", *part, "--", place])
     if outfile is None:
         return text
     Path(outfile).write_text(text, encoding="utf-8")
@@ -38,5 +27,5 @@ def from_cdl(cdlfilename, ncfilename, format):
         raise FileNotFoundError(source)
     if target.exists():
         raise FileExistsError(target)
-    _run(["gen", _FLAGS[FORMATS[format]], "-o", str(target), "--", str(source)])
+    run(["gen", _FLAGS[FORMATS[format]], "-o", target, "--", source])
     return target
