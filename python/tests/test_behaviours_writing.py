@@ -216,6 +216,23 @@ def test_04_any_dimension_of_plain_zarr_grows(engine, version, tmp_path):
             assert found["time"].values[-1] == np.datetime64("2000-01-05")
 
 
+def test_20_longer_strings_are_not_cut(place, format):
+    if format not in ("NETCDF4", "ZARR2", "ZARR3"):
+        format, place = "ZARR3", place + ".zarr"
+    data = xr.Dataset({"t": ("time", np.array(["a", "bc"]))})
+    write(data, place, format, unlimited_dims=["time"])
+    longer = xr.Dataset({"t": ("time", np.array(["much longer"]))})
+    to_nczarr(longer, place, append_dim="time")
+    to_nczarr(longer, place, region={"time": slice(0, 1)})
+    with opened(place) as dataset:
+        assert dataset["t"].values.tolist() == ["much longer", "bc", "much longer"]
+        dataset["t"] = dataset["t"].copy(data=np.array(["much longer", "the longest of all", "much longer"]))
+        again = place.replace("a.", "b.")
+        write(dataset, again, format)
+    with opened(again) as dataset:
+        assert dataset["t"].values.tolist() == ["much longer", "the longest of all", "much longer"]
+
+
 def test_34_a_region_is_found(tmp_path):
     place = str(tmp_path / "a.zarr")
     to_nczarr(days(0, 6), place)

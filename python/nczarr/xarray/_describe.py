@@ -32,9 +32,10 @@ def dtype_of(described):
 
 def encoding_of(native, described, dims, shape, is_zarr, source):
     """Returns the encoding of a variable, in the vocabulary of its format."""
-    encoding = {
-        "dtype": str if described == "str" else _types.dtype_of(described), "source": source, "original_shape": shape,
-    }
+    encoding = {"source": source, "original_shape": shape}
+    # With the type `str`, xarray reads all strings at once and keeps the greatest length as their type.
+    if described != "str" or not is_zarr:
+        encoding["dtype"] = str if described == "str" else _types.dtype_of(described)
     try:
         chunks = native.chunk_shape()
     except NczarrError:

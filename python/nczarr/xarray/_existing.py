@@ -22,13 +22,16 @@ def encode(store, variables, region, append_dim):
         if was is None:
             # Decoding merged it into another variable, such as bounds.
             was = conventions.decode_cf_variable(name, stored[name])
-        if variable.dtype.kind in "SU" and was.dtype.kind in "SU" and variable.dtype != was.dtype:
+        if variable.dtype.kind == "S" and was.dtype.kind == "S" and variable.dtype != was.dtype:
             raise ValueError(
                 f"Mismatched dtypes for variable {name} between Zarr store on disk and dataset to append. Store has "
                 f"dtype {was.dtype} but dataset to append has dtype {variable.dtype}."
             )
         variable = variable.copy(deep=False)
         variable.encoding = {key: value for key, value in was.encoding.items() if key != "original_shape"}
+        if stored[name].dtype.kind == "O":
+            # A type with a length would cut longer strings.
+            variable.encoding["dtype"] = str
         prepared[name] = _checked(name, variable, was, region, append_dim)
     return store.encode(prepared, {})[0]
 

@@ -16,8 +16,6 @@ class Job:
         self.writer = ArrayWriter()
         #: The first index of an append.
         self.start = None
-        #: What is written after all else: variables, and their part.
-        self.last = {}, {}
 
     def prepare(self, dataset, region, unique, is_new):
         """Defines variables and writes those in memory.
@@ -62,7 +60,7 @@ class Job:
         self.store.store(variables, attributes, set(self.encoding), self.writer, self.unlimited_dims)
 
     def append(self, existing, new, unique):
-        """Appends along a dimension. Data are written first, and the coordinate last."""
+        """Appends along a dimension: its coordinate is stored first, and then the data."""
         dim, store = self.append_dim, self.store
         lengths = {**store.get_parent_dimensions(), **store.get_dimensions()}
         if dim not in lengths:
@@ -85,19 +83,13 @@ class Job:
         self.start = dimension.reserve(count)
         part = {dim: slice(self.start, self.start + count)}
         last = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
-        if unique:
-            # The next appender must see the values before it looks for its own.
-            self.put(last, part)
-            store.handle.file.sync()
-        else:
-            self.last = last, part
+        # A coordinate without values cannot be decoded, so it comes first.
+        self.put(last, part)
+        store.handle.file.sync()
         if new:
             self.define(new, {})
         _existing.add(self.writer, store, rest, {})
         _existing.add(self.writer, store, raw, part)
-        if not self.writer.sources:
-            self.put(*self.last)
-            self.last = {}, {}
 
     def put(self, variables, part):
         """Writes variables at once."""
@@ -108,28 +100,13 @@ class Job:
         """Writes what dask computes and returns the first index of an append, or returns the delayed rest."""
         writes = self.writer.sync(compute=self.compute, chunkmanager_store_kwargs=self.store_kwargs)
         if self.compute:
-            self.put(*self.last)
             return self.start
         import dask
 
-        return dask.delayed(_end)(writes, self, self.start)
-
-    def __getstate__(self):
-        return {"store": _Store(self.store), "last": self.last}
-
-    def __setstate__(self, state):
-        self.store, self.last = state["store"], state["last"]
+        return dask.delayed(_end)(writes, self.store.handle, self.start)
 
 
-class _Store:
-    """The parts of a store that a delayed write needs in another process."""
-
-    def __init__(self, store):
-        self.handle, self._group = store.handle, store._group
-
-
-def _end(writes, job, start):
-    """Ends a delayed write: data are stored, so the coordinate follows."""
-    job.put(*job.last)
-    job.store.handle.close()
+def _end(writes, handle, start):
+    """Ends a delayed write."""
+    handle.close()
     return start

@@ -21,6 +21,15 @@ from ._target import Target
 _OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability", "growing")
 
 
+def _without_length(variable):
+    """Returns a variable without an encoding as text of a fixed length."""
+    if getattr(variable.encoding.get("dtype"), "kind", "") != "U":
+        return variable
+    variable = variable.copy(deep=False)
+    variable.encoding = {key: value for key, value in variable.encoding.items() if key != "dtype"}
+    return variable
+
+
 @functools.cache
 def _whole(rank):
     """Returns xarray's index of a whole array. It is immutable, and slow to make for hundreds of variables."""
@@ -214,6 +223,10 @@ class NczarrDataStore(WritableCFDataStore):
             if now < length:
                 self.handle.file.sync()
                 dimension.reserve(length - now)
+
+    def encode(self, variables, attributes):
+        # The length of strings in another dataset must not cut longer ones.
+        return super().encode({name: _without_length(variable) for name, variable in variables.items()}, attributes)
 
     def encode_variable(self, variable, name=None):
         if variable.dtype.byteorder not in ("=", "|"):
