@@ -6,6 +6,12 @@ import sys
 
 from .errors import StorageError
 
+#: The words of a URL for the kinds of `nczarr.create`.
+_MODES = {
+    "nczarr-v2": "nczarr", "nczarr-v3": "nczarr,v3", "zarr-v2": "zarr", "zarr-v3": "zarr,v3", "netcdf4": "netcdf-4",
+    "netcdf4-classic": "nc4-classic", "cdf1": "cdf1", "cdf2": "cdf2", "cdf5": "cdf5",
+}
+
 
 def run(arguments, accept=(0,)):
     """Runs ``ncz`` and returns its output as text.
@@ -23,7 +29,7 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
          variables=None, memory=None, jobs=None, resume=False, clobber=False):
     """Copies a dataset into any other format. The copy is read back and compared with the source.
 
-    :param kind: the format of the copy, as in ``ncz copy --kind``; by default the target's path decides.
+    :param kind: the format of the copy, as in ``nczarr.create``; by default the target's path decides.
     :param chunks: the chunk length of each dimension, such as ``{"time": 1}``.
     :param shards: the shard length of each dimension.
     :param filters: filters as ``ncz copy --filter`` takes them, such as ``"*,zstd,3"``.
@@ -34,8 +40,10 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
     :param resume: continue a copy that was interrupted.
     :raises nczarr.NczarrError: if the copy fails or something would be lost.
     """
+    if kind is not None:
+        target = _with_kind(os.fspath(target), kind)
     arguments = ["copy", source, target]
-    for flag, value in (("--kind", kind), ("--memory", memory), ("--jobs", jobs), ("-d", deflate)):
+    for flag, value in (("--memory", memory), ("--jobs", jobs), ("-d", deflate)):
         if value is not None:
             arguments += [flag, str(value)]
     for flag, lengths in (("--chunks", chunks), ("--shards", shards)):
@@ -48,6 +56,15 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
     for flag, wanted in (("-s", shuffle), ("--resume", resume), ("--clobber", clobber)):
         arguments += [flag] if wanted else []
     run(arguments)
+
+
+def _with_kind(target, kind):
+    """Returns the URL of a new dataset of a kind."""
+    if kind not in _MODES:
+        raise ValueError(f"kind={kind!r}: expected one of {', '.join(_MODES)}")
+    if "#" in target:
+        raise ValueError(f"kind={kind!r}: the target {target} names its format or has a '#' already")
+    return f"{target}#mode={_MODES[kind]}"
 
 
 def diff(first, second):
