@@ -3,6 +3,7 @@
 //! The Python half, in `python/nczarr`, has the classes that users see. This half has handles with few
 //! methods: they move bytes between the library and Python's buffers, and describe metadata as tuples. Every
 //! call that may touch storage releases the interpreter.
+#![deny(unsafe_code)]
 
 mod calls;
 mod dimension;
@@ -11,6 +12,8 @@ mod file;
 mod fork;
 mod group;
 mod items;
+#[allow(unsafe_code)]
+mod memory;
 mod nc_type;
 mod options;
 mod selection;

@@ -3,58 +3,20 @@
 use nczarr::model::Item;
 use nczarr::{ErrorKind, MemMut, MemRef, NcString, NcType, OutBuf, Result};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::memory::{Source, Target};
 use crate::selection::Part;
 use crate::variable::Variable;
 use crate::{calls, items, nc_type, values};
-
-/// Writable memory of a Python buffer. The buffer is held, so the memory stays where it is.
-struct Target<'b>(&'b PyBuffer<u8>);
-
-// SAFETY: a contiguous buffer is memory that no interpreter state guards. Python's rule for other threads that
-// use it meanwhile is the same as numpy's: the values are undefined, the memory is not.
-unsafe impl Send for Target<'_> {}
-
-impl Target<'_> {
-    fn memory(&mut self) -> &mut [u8] {
-        // SAFETY: the buffer is writable and contiguous, as `Variable::read_into` checks, and held by `self`.
-        unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast(), self.0.len_bytes()) }
-    }
-}
-
-/// Memory of a Python buffer that is only read.
-struct Source<'b>(&'b PyBuffer<u8>);
-
-// SAFETY: as for `Target`.
-unsafe impl Send for Source<'_> {}
-
-impl Source<'_> {
-    fn memory(&self) -> &[u8] {
-        // SAFETY: the buffer is contiguous, as `Variable::write` checks, and held by `self`.
-        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
-    }
-}
-
-fn contiguous(buffer: &PyBuffer<u8>) -> PyResult<()> {
-    if buffer.is_c_contiguous() {
-        return Ok(());
-    }
-    Err(PyBufferError::new_err("the memory of a transfer must be contiguous"))
-}
 
 #[pymethods]
 impl Variable {
     /// Reads a part into a writable buffer of bytes, as elements of an atomic type, or of the variable's own
     /// type without one.
     fn read_into(&self, py: Python<'_>, part: Part, buffer: PyBuffer<u8>, ty: Option<&str>) -> PyResult<()> {
-        contiguous(&buffer)?;
-        if buffer.readonly() {
-            return Err(PyBufferError::new_err("the memory of a read must be writable"));
-        }
-        let mut target = Target(&buffer);
+        let mut target = Target::new(&buffer)?;
         let bytes = buffer.len_bytes();
         calls::transfer(py, bytes, self.file.is_remote(), move || {
             let ty = self.memory_type(ty)?;
@@ -65,8 +27,7 @@ impl Variable {
 
     /// Writes a part from a buffer of bytes, as `read_into` reads it.
     fn write(&self, py: Python<'_>, part: Part, buffer: PyBuffer<u8>, ty: Option<&str>) -> PyResult<()> {
-        contiguous(&buffer)?;
-        let source = Source(&buffer);
+        let source = Source::new(&buffer)?;
         let bytes = buffer.len_bytes();
         calls::transfer(py, bytes, self.file.is_remote(), move || {
             let source = source;

@@ -138,7 +138,7 @@ fn percent(part: usize, all: usize) -> f64 {
 /// The sources of all libraries and of the tool, without their unit tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = root();
-    let mut folders = vec![root.join("src")];
+    let mut folders = vec![root.join("src"), root.join("python/src")];
     folders.extend(fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
