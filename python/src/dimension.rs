@@ -5,18 +5,18 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::calls;
-use crate::file::OpenFile;
+use crate::file::SharedFile;
 
 /// A dimension of an open dataset.
 #[pyclass(frozen)]
 pub struct Dimension {
     /// Kept, because the dataset lives as long as a handle.
-    _file: Arc<OpenFile>,
+    _file: Arc<SharedFile>,
     dimension: nczarr::Dimension,
 }
 
 impl Dimension {
-    pub fn new(file: Arc<OpenFile>, dimension: nczarr::Dimension) -> Self {
+    pub fn new(file: Arc<SharedFile>, dimension: nczarr::Dimension) -> Self {
         Self { _file: file, dimension }
     }
 }

@@ -13,13 +13,13 @@ use crate::group::Group;
 use crate::options::{CommonOptions, PlaceArgument};
 
 /// The dataset that all handles of a file share.
-pub struct OpenFile {
+pub struct SharedFile {
     file: Mutex<Option<nczarr::File>>,
     /// Whether its storage is a network away.
     remote: bool,
 }
 
-impl OpenFile {
+impl SharedFile {
     fn new(file: nczarr::File) -> Arc<Self> {
         let remote = file.path().contains("://")
             && !file.path().starts_with("file:")
@@ -51,7 +51,7 @@ impl OpenFile {
     }
 }
 
-impl Drop for OpenFile {
+impl Drop for SharedFile {
     /// Closing may write, so it happens without the interpreter.
     fn drop(&mut self) {
         if let Some(file) = self.take() {
@@ -67,7 +67,7 @@ fn closed() -> nczarr::Error {
 
 /// An open dataset.
 #[pyclass(frozen)]
-pub struct File(Arc<OpenFile>);
+pub struct File(Arc<SharedFile>);
 
 /// Opens a dataset.
 #[pyfunction]
@@ -75,7 +75,7 @@ pub fn open(py: Python<'_>, place: PlaceArgument, writable: bool, options: Commo
     let remote = matches!(&place, PlaceArgument::Text(text) if text.contains("://"));
     let place = place.place();
     let file = calls::transfer(py, 0, remote, || options.to_open(writable)?.open(place))?;
-    Ok(File(OpenFile::new(file)))
+    Ok(File(SharedFile::new(file)))
 }
 
 /// Opens a dataset from the bytes of its one file, without a copy.
@@ -88,7 +88,7 @@ pub fn open_bytes(
 ) -> PyResult<File> {
     let bytes = pyo3::pybacked::PyBackedBytes::from(bytes);
     let file = calls::run(py, || options.to_open(false)?.open_bytes(name, bytes))?;
-    Ok(File(OpenFile::new(file)))
+    Ok(File(SharedFile::new(file)))
 }
 
 /// Creates a dataset; `in_memory` keeps it in memory, for `close_to_bytes`.
@@ -106,7 +106,7 @@ pub fn create(
         let options = options.to_create(clobber, kind.as_deref())?;
         if in_memory { options.create_in_memory(place, false) } else { options.create(place) }
     })?;
-    Ok(File(OpenFile::new(file)))
+    Ok(File(SharedFile::new(file)))
 }
 
 #[pymethods]

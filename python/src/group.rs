@@ -7,19 +7,19 @@ use pyo3::types::PyList;
 
 use crate::dimension::Dimension;
 use crate::error::IntoPython;
-use crate::file::OpenFile;
+use crate::file::SharedFile;
 use crate::variable::Variable;
 use crate::{calls, nc_type, types, values};
 
 /// A group of an open dataset.
 #[pyclass(frozen)]
 pub struct Group {
-    file: Arc<OpenFile>,
+    file: Arc<SharedFile>,
     group: nczarr::Group,
 }
 
 impl Group {
-    pub fn new(file: Arc<OpenFile>, group: nczarr::Group) -> Self {
+    pub fn new(file: Arc<SharedFile>, group: nczarr::Group) -> Self {
         Self { file, group }
     }
 

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 /// Writable memory of a Python buffer. The buffer is held, so the memory stays where it is.
 pub struct Target<'b>(&'b PyBuffer<u8>);
 
-// SAFETY: a contiguous buffer is memory that no interpreter state guards. Python's rule for other threads that
-// use it meanwhile is the same as numpy's: the values are undefined, the memory is not.
+// SAFETY: a contiguous buffer is memory that no interpreter state guards. Python's rule for other threads
+// that use it meanwhile is the same as numpy's: the values are undefined, the memory is not.
 unsafe impl Send for Target<'_> {}
 
 impl<'b> Target<'b> {

@@ -32,8 +32,8 @@ pub fn explain(py: Python<'_>, place: PlaceArgument) -> PyResult<Bound<'_, PyDic
     Ok(members)
 }
 
-/// Runs the program `ncz` with these arguments, and returns its exit code. It ends the process for `--help` and
-/// for wrong usage, so it needs a process of its own.
+/// Runs the program `ncz` with these arguments, and returns its exit code. It ends the process for `--help`
+/// and for wrong usage, so it needs a process of its own.
 #[pyfunction]
 pub fn ncz(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let command_line = std::iter::once(OsString::from("ncz")).chain(arguments);

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::error::IntoPython;
-use crate::file::OpenFile;
+use crate::file::SharedFile;
 use crate::values::{self, Pair};
 use crate::{calls, types};
 
@@ -17,12 +17,12 @@ type FilterTuple = (String, Option<u32>, Vec<u32>, Option<String>);
 /// A variable of an open dataset.
 #[pyclass(frozen)]
 pub struct Variable {
-    pub file: Arc<OpenFile>,
+    pub file: Arc<SharedFile>,
     pub variable: nczarr::Variable,
 }
 
 impl Variable {
-    pub fn new(file: Arc<OpenFile>, variable: nczarr::Variable) -> Self {
+    pub fn new(file: Arc<SharedFile>, variable: nczarr::Variable) -> Self {
         Self { file, variable }
     }
 }
