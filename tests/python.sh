@@ -21,4 +21,4 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r python/tests python/pyproject.toml python/README.md docs/python.md "$work"
 cd "$work"
-"$venv/bin/python" -W ignore::DeprecationWarning -m pytest -q -p no:cacheprovider tests
+"$venv/bin/python" -W ignore::DeprecationWarning -m pytest -q -p no:cacheprovider -n 2 tests
