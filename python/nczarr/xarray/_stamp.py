@@ -46,7 +46,7 @@ def birth_of(path):
 
 
 class Stamp:
-    """What a handle remembers of its dataset."""
+    """The identity of a dataset when its handle opened it."""
 
     __slots__ = ("identity", "is_directory", "moment", "path")
 
