@@ -19,6 +19,6 @@ fi
 # The tests run beside the sources: the installed package must not be hidden by them.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r python/tests python/pyproject.toml python/README.md docs/python.md docs/python-xarray.md "$work"
+cp -r python/tests python/pyproject.toml python/README.md docs/python*.md "$work"
 cd "$work"
 "$venv/bin/python" -W ignore::DeprecationWarning -m pytest -q -p no:cacheprovider -n 2 tests

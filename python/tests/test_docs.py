@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "python.md", "python-xarray.md")]
+PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "python.md", "python-xarray.md", "python-moving.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
