@@ -13,8 +13,10 @@ SECONDS = 30
 
 
 def picture(display):
-    """Returns the pixels of the whole screen, four bytes each."""
+    """Returns the pixels of the whole screen, four bytes each; none if the screen cannot be read now."""
     dump = subprocess.run(["xwd", "-root", "-silent", "-display", display], capture_output=True).stdout
+    if len(dump) < 100:
+        return b""
     header, colours = struct.unpack_from(">I", dump)[0], struct.unpack_from(">I", dump, 76)[0]
     return dump[header + 12 * colours :]
 
@@ -24,14 +26,18 @@ def is_field(pixels):
 
 
 def shown(display, environment, place, wanted=None):
-    """Returns the last picture: the one that is wanted, or a field that stays the same five times."""
-    viewer = subprocess.Popen(["ncview", place], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Returns the last picture: the one that is wanted, or a field that stays the same twenty times."""
+    command = ["ncview", place]
+    viewer = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     last, same, end = b"", 0, time.monotonic() + SECONDS
-    while time.monotonic() < end and viewer.poll() is None:
+    while time.monotonic() < end:
+        if viewer.poll() is not None:
+            # The server still takes leave of the last viewer.
+            viewer = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         pixels = picture(display)
         same = same + 1 if pixels == last else 0
         last = pixels
-        if pixels == wanted or wanted is None and same == 5 and is_field(pixels):
+        if pixels == wanted or wanted is None and same == 20 and is_field(pixels):
             break
     viewer.kill()
     viewer.wait()
