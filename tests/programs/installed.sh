@@ -58,11 +58,11 @@ newest=$(objdump -T "$target/debug/libnetcdf.so" | grep -o 'GLIBC_[0-9.]*' | sed
 [ "$(printf '%s\n' "$needed" "$newest" | sort -V | tail -n 1)" = "$needed" ] ||
   fail "the package asks for libc6 $needed, and the library needs $newest"
 dpkg-deb --field "$package" Provides | grep -qF "libnetcdf19 (=" || fail "$package does not provide libnetcdf19"
-dpkg -x "$package" "$work/root"
+dpkg -x "$package" "$work/unpacked"
 for name in lib/libnetcdf.{so,so.19,so.22,a} lib/pkgconfig/netcdf.pc include/netcdf.h bin/nc-config; do
-  [ -s "$work/root/usr/$name" ] || fail "$package has no usr/$name"
+  [ -s "$work/unpacked/usr/$name" ] || fail "$package has no usr/$name"
 done
-[ "$(readlink "$work/root/usr/lib/libnetcdf.so.19")" = libnetcdf.so.22 ] || fail "$package: libnetcdf.so.19 is no link"
-cc "-I$work/root/usr/include" -o "$work/packaged" "$program" "-L$work/root/usr/lib" -lnetcdf
-LD_LIBRARY_PATH=$work/root/usr/lib check "$work/packaged"
+[ "$(readlink "$work/unpacked/usr/lib/libnetcdf.so.19")" = libnetcdf.so.22 ] || fail "$package: libnetcdf.so.19 is no link"
+cc "-I$work/unpacked/usr/include" -o "$work/packaged" "$program" "-L$work/unpacked/usr/lib" -lnetcdf
+LD_LIBRARY_PATH=$work/unpacked/usr/lib check "$work/packaged"
 say "a program runs on the package $(basename "$package")"

@@ -6,20 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int failures;
-
-static void check(int code, int expected, int line)
-{
-    const char *message = ncz_last_error();
-
-    if (code == expected)
-        return;
-    printf("line %d: %d (%s), expected %d: %s\n", line, code, nc_strerror(code), expected, message ? message : "");
-    failures++;
-}
-
-#define OK(call) check((call), NC_NOERR, __LINE__)
-#define CODE(call, code) check((call), (code), __LINE__)
+#include "check.h"
 
 static void value(const char *key, const char *expected, int line)
 {

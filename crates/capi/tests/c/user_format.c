@@ -5,21 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
-
-static void check(int code, int expected, int line)
-{
-    const char *message = ncz_last_error();
-
-    if (code == expected)
-        return;
-    printf("line %d: %d (%s), expected %d: %s\n", line, code, nc_strerror(code), expected, message ? message : "");
-    failures++;
-}
-
-#define OK(call) check((call), NC_NOERR, __LINE__)
-#define CODE(call, code) check((call), (code), __LINE__)
-#define TRUE(condition) check((condition) ? 0 : -1, 0, __LINE__)
+#include "check.h"
 
 /* The dataset: v(t, x) of shorts with the attribute "unit", and the text attribute "title" of the root. */
 enum { T = 3, X = 4, ROWS = 8 };
