@@ -150,6 +150,9 @@ static TABLE: PluginTable = PluginTable {
 /// # Errors
 /// `NC_EPLUGIN` if two different linked entries have one name.
 pub fn registry() -> Result<Arc<Registry>> {
+    #[cfg(all(feature = "filter-plugins", unix))]
+    return Registry::process_default_with(crate::filter_plugins::extended(&TABLE));
+    #[cfg(not(all(feature = "filter-plugins", unix)))]
     Registry::process_default_with(&TABLE)
 }
 

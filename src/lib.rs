@@ -47,6 +47,8 @@ mod codecs;
 mod dimension;
 mod extent;
 mod file;
+#[cfg(all(feature = "filter-plugins", unix))]
+mod filter_plugins;
 mod from_values;
 mod group;
 #[cfg(all(
@@ -80,6 +82,8 @@ pub use codecs::{Blosc, Codec, SzipCoding};
 pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
+#[cfg(all(feature = "filter-plugins", unix))]
+pub use filter_plugins::load_filter_plugins;
 pub use from_values::FromValues;
 pub use group::Group;
 pub use kind::Kind;

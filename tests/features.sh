@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 
 # All features that need no C compiler, except mmap, which needs Unix or Windows. These need one: http, s3, fast-deflate, zstd, blosc,
 # blosc-snappy, lz4 and lzma.
-pure=nczarr,classic,hdf5,hdf4,file,mem,zip,wrap,parallel,ndarray,derive,async,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
+pure=nczarr,classic,hdf5,hdf4,file,mem,zip,wrap,parallel,ndarray,derive,async,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric,filter-plugins
 
 say() { printf -- '-- %s (after %d s)\n' "$*" "$SECONDS"; }
 

@@ -24,7 +24,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs" "$work/copies"
 
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --bin interop --bin ncz --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
+cargo build --quiet --workspace --bin interop --bin ncz --bin nczarr-plugin-host --example linked_ncz \
+  --features nczarr-cli/http,nczarr-cli/s3,nczarr-cli/filter-plugins
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1
@@ -35,6 +36,7 @@ sed '/raw/d; /^ r = /d' "$here/user_types.cdl" >"$work/plain_types.cdl"
 "$target/debug/ncz" gen -4 "$work/plain_types.cdl" -o "$work/plain_types.nc"
 "$python" "$here/user_types.py" "$work/user_types.nc" "$work/strict.nc" "$work/plain_types.nc" || failed=1
 "$python" "$here/hdf5_filters.py" "$target/debug/ncz" "$work/filters" || failed=1
+"$python" "$here/filter_plugins.py" "$target/debug/ncz" "$work/plugins" || failed=1
 "$python" -W ignore "$here/array_codec.py" "$target/debug/examples/linked_ncz" "$work/pcodec" || failed=1
 mkdir "$work/types"
 "$target/debug/interop" types "$work/types"

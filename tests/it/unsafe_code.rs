@@ -40,6 +40,8 @@ const ALLOWED: &[(&str, &str)] = &[
         "the code that the macro writes states the layout of a struct or an enum",
     ),
     ("crates/driver-classic/src/mapped.rs", "a file as memory"),
+    ("crates/filter-plugins/src/host/library.rs", "types of functions of plugins"),
+    ("crates/filter-plugins/src/host/plugin.rs", "functions of plugins, in their own process"),
     ("crates/filters/src/blosc/bits.rs", "vector code is called"),
     ("crates/filters/src/blosc/encode.rs", "the C libraries"),
     ("crates/filters/src/blosc/ffi.rs", "the C library"),
@@ -72,6 +74,7 @@ const WITH_MODULES: &[&str] = &[
     "crates/capi",
     "crates/chunkio",
     "crates/driver-classic",
+    "crates/filter-plugins",
     "crates/filters",
     "crates/runtime",
     "python",
@@ -150,8 +153,9 @@ fn every_crate_root_forbids_or_denies_it() {
     for file in roots {
         let text = fs::read_to_string(&file).unwrap();
         let with_modules = WITH_MODULES.iter().any(|name| file.starts_with(root.join(name)));
-        let line = if with_modules { "#![deny(unsafe_code)]" } else { "#![forbid(unsafe_code)]" };
-        assert!(text.lines().any(|found| found == line), "{}: no {line}", file.display());
+        let is_forbidden = text.lines().any(|line| line == "#![forbid(unsafe_code)]");
+        let is_denied = text.lines().any(|line| line == "#![deny(unsafe_code)]");
+        assert!(is_forbidden || (with_modules && is_denied), "{}", file.display());
     }
 }
 

@@ -25,7 +25,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --lib --bin ncz --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3
+cargo build --quiet --workspace --lib --bin ncz --example linked_ncz --features nczarr-cli/http,nczarr-cli/s3,nczarr-cli/filter-plugins
 mkdir "$work/lib" "$work/compare" "$work/xarray"
 ln -s "$target/debug/libnetcdf.so" "$work/lib/libnetcdf.so.19"
 failed=0

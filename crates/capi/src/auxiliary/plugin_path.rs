@@ -1,6 +1,8 @@
 //! The directories of plugins: a list of the process, and lists as text.
 //!
-//! The library loads no plugins. The list exists for programs that set and read it.
+//! With the feature `filter-plugins`, a new list loads the plugins in its directories, if the environment
+//! enables plugins. Plugins of earlier lists stay. Without the feature the list exists for programs that set
+//! and read it.
 
 use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, PoisonError};
@@ -53,9 +55,7 @@ c_functions! {
 
     /// Replaces the directories.
     fn nc_plugin_path_set(dirs: PluginListPtr) {
-        let new = dirs.texts()?;
-        with(|list| *list = new);
-        Ok(())
+        replace(dirs.texts()?)
     }
 
     /// Makes a list of `pathlen` bytes of text. The caller frees it.
@@ -109,9 +109,21 @@ c_functions! {
     /// Makes the list of the process of text of `pathlen` bytes.
     fn ncaux_plugin_path_stringset(pathlen: c_int, path: SourcePtr) {
         let text = path.bytes(room(pathlen, path.is_null())?)?;
-        with(|list| *list = split(until_zero(text), FORTRAN_SEPARATOR));
-        Ok(())
+        replace(split(until_zero(text), FORTRAN_SEPARATOR))
     }
+}
+
+/// Replaces the list of the process, and loads the plugins in its directories.
+fn replace(directories: Vec<Vec<u8>>) -> Result<()> {
+    #[cfg(all(feature = "filter-plugins", unix))]
+    {
+        use std::os::unix::ffi::OsStringExt as _;
+        let paths: Vec<_> =
+            directories.iter().map(|path| std::ffi::OsString::from_vec(path.clone()).into()).collect();
+        nczarr::load_filter_plugins(&paths)?;
+    }
+    with(|list| *list = directories);
+    Ok(())
 }
 
 // Returns the length of the list of the process as text.
