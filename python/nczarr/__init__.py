@@ -13,14 +13,15 @@ import os as _os
 
 from . import _native, _xarray_hook
 from ._dimension import Dimension
-from ._file import File, Group, create, info, open
-from ._native import delete, explain
+from ._file import File, Group, create, delete, info, open
+from ._map import Map
+from ._native import explain
 from ._tool import copy, diff, validate
 from ._variable import Variable
 from .errors import NczarrError
 
 __all__ = [
-    "Dimension", "File", "Group", "NczarrError", "Variable", "copy", "create", "delete", "diff", "explain", "info", "open",
+    "Dimension", "File", "Group", "Map", "NczarrError", "Variable", "copy", "create", "delete", "diff", "explain", "info", "open",
     "validate",
 ]
 __version__ = _native.version()

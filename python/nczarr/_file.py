@@ -8,7 +8,9 @@ import numpy as np
 from . import _native, _types
 from ._attributes import Attributes, pair_of
 from ._dimension import Dimension
+from ._mount import Mounted, mount
 from ._variable import Variable
+from .errors import NczarrError, absent
 
 
 class Group(Mapping):
@@ -263,7 +265,8 @@ def _options(threads, cache_bytes, missing_chunks, exclusive, durability, growin
 
 
 def _place(place):
-    return place if isinstance(place, (str, os.PathLike)) else os.fspath(place)
+    place = mount(place)
+    return place if isinstance(place, (str, os.PathLike, Mounted)) else os.fspath(place)
 
 
 def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None, exclusive=False, durability=None,
@@ -271,7 +274,8 @@ def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None
     """Opens a dataset.
 
     :param place: a path, or a URL such as ``s3://bucket/x.zarr`` or ``file:///x.zarr#mode=zarr``. A path object is
-        always a path. ``bytes`` are the content of a dataset of one file.
+        always a path. ``bytes`` are the content of a dataset of one file. Also a ``Map``, a store or filesystem of
+        fsspec, obstore or zarr, or a mapping of keys to bytes.
     :param mode: ``"r"`` to read, ``"a"`` to read and write an existing dataset.
     :param threads: the number of threads of a transfer; the default is the number of processors.
     :param cache_bytes: the size of the chunk cache of each variable.
@@ -287,7 +291,31 @@ def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None
         if mode != "r":
             raise ValueError(f"mode={mode!r}: bytes can only be read")
         return File(_native.open_bytes("memory", bytes(place), options), False)
-    return File(_native.open(_place(place), mode != "r", options), mode != "r")
+    place = _place(place)
+    try:
+        return File(_native.open(place, mode != "r", options), mode != "r")
+    except NczarrError as error:
+        content = _one_file(place) if mode == "r" else None
+        if content is None:
+            _check_not_empty(place, error)
+            raise
+    return File(_native.open_bytes(place.name, content, options), False)
+
+
+def _check_not_empty(place, error):
+    """Raises another error if the storage of Python has no object at all.
+
+    :raises FileNotFoundError: then.
+    """
+    if isinstance(place, Mounted) and error.name in ("NC_ENOTNC", "NC_ENOTZARR") and not list(place.map.children("")):
+        raise absent(f"{place.name}: no dataset: the storage is empty", place.name) from error
+
+
+def _one_file(place):
+    """Returns the bytes of a place that is one file of an fsspec filesystem; ``None`` otherwise."""
+    if isinstance(place, Mounted) and hasattr(place.map, "is_file") and place.map.is_file():
+        return place.map.read("", 0, None)
+    return None
 
 
 def create(place, kind=None, *, clobber=True, in_memory=False, threads=None, cache_bytes=None, exclusive=False,
@@ -301,6 +329,11 @@ def create(place, kind=None, *, clobber=True, in_memory=False, threads=None, cac
     """
     options = _options(threads, cache_bytes, None, exclusive, durability)
     return File(_native.create(_place(place), clobber, kind, in_memory, options), True)
+
+
+def delete(place):
+    """Deletes a dataset; refuses anything else."""
+    _native.delete(_place(place))
 
 
 def info(place):

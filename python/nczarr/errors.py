@@ -101,6 +101,11 @@ _STORAGE = frozenset({
 })
 
 
+def absent(message, path):
+    """Makes the exception for a dataset that does not exist."""
+    return _of_native("NC_ENOTFOUND", -90, message, path)
+
+
 def _of_native(name, code, message, path=None, variable=None, key=None):
     """Makes the exception for an error of the native half."""
     cls = _CLASSES.get(name) or (StorageError if name in _STORAGE else InvalidError)

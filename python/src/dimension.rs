@@ -10,22 +10,22 @@ use crate::file::SharedFile;
 /// A dimension of an open dataset.
 #[pyclass(frozen)]
 pub struct Dimension {
-    /// Kept, because the dataset lives as long as a handle.
-    _file: Arc<SharedFile>,
+    /// The dataset lives as long as a handle.
+    file: Arc<SharedFile>,
     dimension: nczarr::Dimension,
 }
 
 impl Dimension {
     pub fn new(file: Arc<SharedFile>, dimension: nczarr::Dimension) -> Self {
-        Self { _file: file, dimension }
+        Self { file, dimension }
     }
 }
 
 #[pymethods]
 impl Dimension {
     /// The name, the length, and whether it is unlimited.
-    fn describe(&self) -> (String, u64, bool) {
-        (self.dimension.name(), self.dimension.len(), self.dimension.is_unlimited())
+    fn describe(&self, py: Python<'_>) -> (String, u64, bool) {
+        self.file.look(py, || (self.dimension.name(), self.dimension.len(), self.dimension.is_unlimited()))
     }
 
     /// Grows an unlimited dimension by `count` and returns the first new index. No other writer gets it.

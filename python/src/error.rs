@@ -4,6 +4,8 @@ use nczarr::Error;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use crate::raised;
+
 /// The function of the Python half that makes an exception.
 static EXCEPTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -17,7 +19,17 @@ fn make(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         .get_or_try_init(py, || PyResult::Ok(py.import("nczarr.errors")?.getattr("_of_native")?.unbind()))?;
     let message = format!("{error:#}");
     let members = (error.kind().name(), error.code(), message, error.path(), error.variable(), error.key());
-    Ok(PyErr::from_value(function.bind(py).call1(members)?))
+    let cause = raised::cause_of(py, error);
+    if let Some(ending) = &cause
+        && raised::ends_program(py, ending)
+    {
+        return Ok(ending.clone_ref(py));
+    }
+    let exception = PyErr::from_value(function.bind(py).call1(members)?);
+    if cause.is_some() {
+        exception.set_cause(py, cause);
+    }
+    Ok(exception)
 }
 
 /// Converts the result of a call.

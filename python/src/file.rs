@@ -17,28 +17,37 @@ pub struct SharedFile {
     file: Mutex<Option<nczarr::File>>,
     /// Whether its storage is a network away.
     remote: bool,
+    /// Whether its storage is a map in Python.
+    in_python: bool,
 }
 
 impl SharedFile {
-    fn new(file: nczarr::File) -> Arc<Self> {
+    fn new(file: nczarr::File, in_python: bool) -> Arc<Self> {
         let remote = file.path().contains("://")
             && !file.path().starts_with("file:")
             && !file.path().starts_with("memory:");
-        Arc::new(Self { file: Mutex::new(Some(file)), remote })
+        Arc::new(Self { file: Mutex::new(Some(file)), remote: remote || in_python, in_python })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<nczarr::File>> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `work` with the file.
+    /// Runs a short call that touches no storage. Another thread may hold a lock of the dataset while it
+    /// waits for the interpreter to run a map in Python, so such a call must not hold the interpreter.
+    pub fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce() -> T + Send) -> T {
+        if self.in_python { py.detach(look) } else { look() }
+    }
+
+    /// Calls `work` with the file, without a lock: work on a map in Python may wait for the interpreter.
     pub fn with<T>(&self, work: impl FnOnce(&nczarr::File) -> Result<T>) -> Result<T> {
-        self.lock().as_ref().map_or_else(|| Err(closed()), work)
+        let file = self.lock().clone();
+        file.as_ref().map_or_else(|| Err(closed()), work)
     }
 
     /// Returns the metadata.
-    pub fn model(&self) -> Result<Arc<Model>> {
-        self.with(|file| Ok(file.model()))
+    pub fn model(&self, py: Python<'_>) -> PyResult<Arc<Model>> {
+        self.look(py, || self.with(|file| Ok(file.model()))).into_python(py)
     }
 
     /// Whether its storage is a network away.
@@ -72,10 +81,14 @@ pub struct File(Arc<SharedFile>);
 /// Opens a dataset.
 #[pyfunction]
 pub fn open(py: Python<'_>, place: PlaceArgument, writable: bool, options: CommonOptions) -> PyResult<File> {
-    let remote = matches!(&place, PlaceArgument::Text(text) if text.contains("://"));
-    let place = place.place();
-    let file = calls::transfer(py, 0, remote, || options.to_open(writable)?.open(place))?;
-    Ok(File(SharedFile::new(file)))
+    let remote = place.is_remote();
+    let (place, map) = place.place(py, writable)?;
+    let in_python = map.is_some();
+    let file = calls::transfer(py, 0, remote, || {
+        let options = options.to_open(writable)?;
+        map.into_iter().fold(options, nczarr::OpenOptions::map).open(place)
+    })?;
+    Ok(File(SharedFile::new(file, in_python)))
 }
 
 /// Opens a dataset from the bytes of its one file, without a copy.
@@ -88,7 +101,7 @@ pub fn open_bytes(
 ) -> PyResult<File> {
     let bytes = pyo3::pybacked::PyBackedBytes::from(bytes);
     let file = calls::run(py, || options.to_open(false)?.open_bytes(name, bytes))?;
-    Ok(File(SharedFile::new(file)))
+    Ok(File(SharedFile::new(file, false)))
 }
 
 /// Creates a dataset; `in_memory` keeps it in memory, for `close_to_bytes`.
@@ -101,12 +114,14 @@ pub fn create(
     in_memory: bool,
     options: CommonOptions,
 ) -> PyResult<File> {
-    let place = place.place();
+    let (place, map) = place.place(py, true)?;
+    let in_python = map.is_some();
     let file = calls::run(py, || {
         let options = options.to_create(clobber, kind.as_deref())?;
+        let options = map.into_iter().fold(options, nczarr::CreateOptions::map);
         if in_memory { options.create_in_memory(place, false) } else { options.create(place) }
     })?;
-    Ok(File(SharedFile::new(file)))
+    Ok(File(SharedFile::new(file, in_python)))
 }
 
 #[pymethods]
@@ -118,13 +133,13 @@ impl File {
 
     /// The root group.
     fn root(&self, py: Python<'_>) -> PyResult<Group> {
-        let root = self.0.with(|file| Ok(file.root())).into_python(py)?;
+        let root = self.0.look(py, || self.0.with(|file| Ok(file.root()))).into_python(py)?;
         Ok(Group::new(Arc::clone(&self.0), root))
     }
 
     /// The format, the storage and the notes of opening, as a dict.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let info = self.0.with(|file| Ok(file.info())).into_python(py)?;
+        let info = self.0.look(py, || self.0.with(|file| Ok(file.info()))).into_python(py)?;
         let members = PyDict::new(py);
         members.set_item("driver", info.driver)?;
         members.set_item("map", info.map)?;

@@ -34,55 +34,62 @@ impl Group {
 
 #[pymethods]
 impl Group {
-    fn name(&self) -> String {
-        self.group.name()
+    fn name(&self, py: Python<'_>) -> String {
+        self.file.look(py, || self.group.name())
     }
 
-    fn full_name(&self) -> String {
-        self.group.full_name()
+    fn full_name(&self, py: Python<'_>) -> String {
+        self.file.look(py, || self.group.full_name())
     }
 
-    fn parent(&self) -> Option<Self> {
-        Some(Self::new(Arc::clone(&self.file), self.group.parent()?))
+    fn parent(&self, py: Python<'_>) -> Option<Self> {
+        let parent = self.file.look(py, || self.group.parent())?;
+        Some(Self::new(Arc::clone(&self.file), parent))
     }
 
     /// The groups in it.
-    fn groups(&self) -> Vec<Self> {
-        self.group.groups().into_iter().map(|group| Self::new(Arc::clone(&self.file), group)).collect()
+    fn groups(&self, py: Python<'_>) -> Vec<Self> {
+        let groups = self.file.look(py, || self.group.groups());
+        groups.into_iter().map(|group| Self::new(Arc::clone(&self.file), group)).collect()
     }
 
     fn group(&self, py: Python<'_>, path: &str) -> PyResult<Self> {
-        Ok(Self::new(Arc::clone(&self.file), self.group.group(path).into_python(py)?))
+        let group = self.file.look(py, || self.group.group(path)).into_python(py)?;
+        Ok(Self::new(Arc::clone(&self.file), group))
     }
 
     /// The variables in it.
-    fn variables(&self) -> Vec<Variable> {
-        self.group.variables().into_iter().map(|variable| self.variable_of(variable)).collect()
+    fn variables(&self, py: Python<'_>) -> Vec<Variable> {
+        let variables = self.file.look(py, || self.group.variables());
+        variables.into_iter().map(|variable| self.variable_of(variable)).collect()
     }
 
     fn variable(&self, py: Python<'_>, path: &str) -> PyResult<Variable> {
-        Ok(self.variable_of(self.group.variable(path).into_python(py)?))
+        Ok(self.variable_of(self.file.look(py, || self.group.variable(path)).into_python(py)?))
     }
 
     /// The dimensions that are defined in it.
-    fn dimensions(&self) -> Vec<Dimension> {
-        self.group.dimensions().into_iter().map(|dimension| self.dimension_of(dimension)).collect()
+    fn dimensions(&self, py: Python<'_>) -> Vec<Dimension> {
+        let dimensions = self.file.look(py, || self.group.dimensions());
+        dimensions.into_iter().map(|dimension| self.dimension_of(dimension)).collect()
     }
 
     /// A dimension that is visible from it.
     fn dimension(&self, py: Python<'_>, name: &str) -> PyResult<Dimension> {
-        Ok(self.dimension_of(self.group.dimension(name).into_python(py)?))
+        Ok(self.dimension_of(self.file.look(py, || self.group.dimension(name)).into_python(py)?))
     }
 
     /// The descriptions of the user-defined types that are defined in it.
     fn types(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        let model = self.file.model().into_python(py)?;
-        self.group.types().iter().map(|ty| types::describe(py, &model, ty.nc_type())).collect()
+        let model = self.file.model(py)?;
+        let types = self.file.look(py, || self.group.types());
+        types.iter().map(|ty| types::describe(py, &model, ty.nc_type())).collect()
     }
 
     /// `(name, type, payload)` of each attribute: see `values.rs`.
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::attributes(py, &*self.file.model().into_python(py)?, &self.group.attributes())
+        let attributes = self.file.look(py, || self.group.attributes());
+        values::attributes(py, &*self.file.model(py)?, &attributes)
     }
 
     fn put_attribute(
@@ -92,7 +99,7 @@ impl Group {
         ty: &str,
         payload: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let model = self.file.model().into_python(py)?;
+        let model = self.file.model(py)?;
         let values = values::of_python(py, &self.group, &model, ty, payload)?;
         calls::run(py, || self.group.put_attribute(name, values))
     }

@@ -12,10 +12,12 @@ mod file;
 mod fork;
 mod group;
 mod items;
+mod map;
 #[allow(unsafe_code)]
 mod memory;
 mod nc_type;
 mod options;
+mod raised;
 mod selection;
 mod tools;
 mod transfer;

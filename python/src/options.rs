@@ -1,23 +1,41 @@
 //! Options of opening and creating, by keyword.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use nczarr::storage::ZMap;
 use nczarr::{CreateOptions, Durability, ErrorKind, Kind, MissingChunks, OpenOptions, Place, Result};
 use pyo3::prelude::*;
 
-/// A place: `str` is a path or a URL, and a path object is always a path.
+use crate::map::PythonMap;
+
+/// A place: `str` is a path or a URL, a path object is always a path, and `Mounted` is a map in Python.
 #[derive(FromPyObject)]
 pub enum PlaceArgument {
     Text(String),
     Path(PathBuf),
+    Map { map: Py<PyAny>, name: String, modes: Vec<String> },
 }
 
 impl PlaceArgument {
-    /// The place as the library takes it.
-    pub fn place(self) -> Place {
+    /// The place as the library takes it, and the map if it is one in Python.
+    pub fn place(self, py: Python<'_>, writable: bool) -> PyResult<(Place, Option<Arc<dyn ZMap>>)> {
         match self {
-            Self::Text(text) => Place::from(text),
-            Self::Path(path) => Place::path(path),
+            Self::Text(text) => Ok((Place::from(text), None)),
+            Self::Path(path) => Ok((Place::path(path), None)),
+            Self::Map { map, name, modes } => {
+                let place = modes.into_iter().fold(Place::path(&name), Place::mode);
+                Ok((place, Some(Arc::new(PythonMap::new(py, map, name, writable)?))))
+            }
+        }
+    }
+
+    /// Whether each request to its storage may take long.
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Text(text) => text.contains("://"),
+            Self::Path(_) => false,
+            Self::Map { .. } => true,
         }
     }
 }

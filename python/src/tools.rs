@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use nczarr::storage::{Key, ZMapExt};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -12,14 +15,23 @@ use crate::options::PlaceArgument;
 /// Deletes a dataset; refuses anything else.
 #[pyfunction]
 pub fn delete(py: Python<'_>, place: PlaceArgument) -> PyResult<()> {
-    let place = place.place();
-    calls::run(py, || nczarr::delete(place))
+    match place.place(py, true)? {
+        (place, None) => calls::run(py, || nczarr::delete(place)),
+        // Only a dataset opens.
+        (place, Some(map)) => calls::run(py, || {
+            nczarr::OpenOptions::new().map(Arc::clone(&map)).open(place)?.close()?;
+            map.keys(&Key::root())?.iter().try_for_each(|key| map.delete(key).map(drop))
+        }),
+    }
 }
 
 /// Returns the reasons for the choice of driver and storage, as a dict.
 #[pyfunction]
 pub fn explain(py: Python<'_>, place: PlaceArgument) -> PyResult<Bound<'_, PyDict>> {
-    let place = place.place();
+    let (place, map) = place.place(py, false)?;
+    if map.is_some() {
+        return Err(PyTypeError::new_err("a map in Python has no location to explain"));
+    }
     let explanation = calls::run(py, || nczarr::explain(place))?;
     let members = PyDict::new(py);
     members.set_item("scheme", explanation.scheme)?;

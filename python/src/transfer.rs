@@ -65,8 +65,9 @@ impl Variable {
 
     /// Writes elements of a type without a fixed size.
     fn write_items(&self, py: Python<'_>, part: Part, elements: &Bound<'_, PyAny>) -> PyResult<()> {
-        let model = crate::error::IntoPython::into_python(self.file.model(), py)?;
-        let items = items::of_list(py, &model, self.variable.nc_type(), elements)?;
+        let model = self.file.model(py)?;
+        let ty = self.file.look(py, || self.variable.nc_type());
+        let items = items::of_list(py, &model, ty, elements)?;
         let extents = part.extents();
         calls::transfer(py, 0, self.file.is_remote(), || self.variable.put_items(&items, extents))
     }

@@ -59,7 +59,7 @@ pub fn of_python(
     ty: &str,
     payload: &Bound<'_, PyAny>,
 ) -> PyResult<Values> {
-    let ty = nc_type::of_name(ty, group).into_python(py)?;
+    let ty = py.detach(|| nc_type::of_name(ty, group)).into_python(py)?;
     match ty {
         NcType::Char => Ok(Values::Char(payload.extract::<&[u8]>()?.to_vec())),
         NcType::String => {

@@ -25,27 +25,33 @@ impl Variable {
     pub fn new(file: Arc<SharedFile>, variable: nczarr::Variable) -> Self {
         Self { file, variable }
     }
+
+    fn group(&self, py: Python<'_>) -> nczarr::Group {
+        self.file.look(py, || self.variable.group())
+    }
 }
 
 #[pymethods]
 impl Variable {
-    fn name(&self) -> String {
-        self.variable.name()
+    fn name(&self, py: Python<'_>) -> String {
+        self.file.look(py, || self.variable.name())
     }
 
-    fn full_name(&self) -> String {
-        self.variable.full_name()
+    fn full_name(&self, py: Python<'_>) -> String {
+        self.file.look(py, || self.variable.full_name())
     }
 
     /// The type: see `types.rs`.
     fn nc_type(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        types::describe(py, &*self.file.model().into_python(py)?, self.variable.nc_type())
+        types::describe(py, &*self.file.model(py)?, self.file.look(py, || self.variable.nc_type()))
     }
 
     /// `(name, length, whether it is unlimited)` of each dimension.
-    fn dimensions(&self) -> Vec<(String, u64, bool)> {
-        let dimensions = self.variable.dimensions();
-        dimensions.iter().map(|dim| (dim.name(), dim.len(), dim.is_unlimited())).collect()
+    fn dimensions(&self, py: Python<'_>) -> Vec<(String, u64, bool)> {
+        self.file.look(py, || {
+            let dimensions = self.variable.dimensions();
+            dimensions.iter().map(|dim| (dim.name(), dim.len(), dim.is_unlimited())).collect()
+        })
     }
 
     fn shape(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
@@ -54,7 +60,8 @@ impl Variable {
 
     /// `(name, type, payload)` of each attribute: see `values.rs`.
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::attributes(py, &*self.file.model().into_python(py)?, &self.variable.attributes())
+        let attributes = self.file.look(py, || self.variable.attributes());
+        values::attributes(py, &*self.file.model(py)?, &attributes)
     }
 
     fn put_attribute(
@@ -64,8 +71,8 @@ impl Variable {
         ty: &str,
         payload: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let model = self.file.model().into_python(py)?;
-        let values = values::of_python(py, &self.variable.group(), &model, ty, payload)?;
+        let model = self.file.model(py)?;
+        let values = values::of_python(py, &self.group(py), &model, ty, payload)?;
         calls::run(py, || self.variable.put_attribute(name, values))
     }
 
@@ -91,23 +98,23 @@ impl Variable {
 
     /// The shape of a chunk; `None` if the data are contiguous.
     fn chunk_shape(&self, py: Python<'_>) -> PyResult<Option<Vec<u64>>> {
-        self.variable.chunk_shape().into_python(py)
+        self.file.look(py, || self.variable.chunk_shape()).into_python(py)
     }
 
     /// The shape of a shard; `None` without shards.
-    fn shard_shape(&self) -> Option<Vec<u64>> {
-        self.variable.shard_shape()
+    fn shard_shape(&self, py: Python<'_>) -> Option<Vec<u64>> {
+        self.file.look(py, || self.variable.shard_shape())
     }
 
     /// `(name, HDF5 id, parameters, JSON)` of each filter, in the order of encoding.
-    fn filters(&self) -> Vec<FilterTuple> {
-        let filters = self.variable.filters();
+    fn filters(&self, py: Python<'_>) -> Vec<FilterTuple> {
+        let filters = self.file.look(py, || self.variable.filters());
         filters.into_iter().map(|filter| (filter.name, filter.hdf5_id, filter.params, filter.codec)).collect()
     }
 
     /// The byte order of the stored elements: `"native"`, `"little"` or `"big"`.
-    fn endian(&self) -> &'static str {
-        match self.variable.endian() {
+    fn endian(&self, py: Python<'_>) -> &'static str {
+        match self.file.look(py, || self.variable.endian()) {
             Endian::Little => "little",
             Endian::Big => "big",
             _ => "native",
@@ -116,13 +123,14 @@ impl Variable {
 
     /// The pair of the fill value: see `values.rs`. `None` if there is none.
     fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Option<Pair<'py>>> {
-        let model = self.file.model().into_python(py)?;
-        self.variable.fill_value().map(|value| values::to_python(py, &model, &value)).transpose()
+        let model = self.file.model(py)?;
+        let fill = self.file.look(py, || self.variable.fill_value());
+        fill.map(|value| values::to_python(py, &model, &value)).transpose()
     }
 
     /// The method of quantization and its digits or bits.
-    fn quantize(&self) -> Option<(&'static str, u32)> {
-        match self.variable.quantize()? {
+    fn quantize(&self, py: Python<'_>) -> Option<(&'static str, u32)> {
+        match self.file.look(py, || self.variable.quantize())? {
             Quantize::BitGroom(digits) => Some(("BitGroom", digits)),
             Quantize::GranularBitRound(digits) => Some(("GranularBitRound", digits)),
             Quantize::BitRound(bits) => Some(("BitRound", bits)),
@@ -170,8 +178,8 @@ impl Variable {
     }
 
     fn set_fill(&self, py: Python<'_>, ty: &str, payload: &Bound<'_, PyAny>) -> PyResult<()> {
-        let model = self.file.model().into_python(py)?;
-        let value = values::of_python(py, &self.variable.group(), &model, ty, payload)?;
+        let model = self.file.model(py)?;
+        let value = values::of_python(py, &self.group(py), &model, ty, payload)?;
         calls::run(py, || self.variable.set_fill(value))
     }
 

@@ -3,6 +3,8 @@ import io
 
 import nczarr
 
+from nczarr._mount import Mounted
+
 from ._handle import Handle
 from ._location import local_path, with_storage_options
 
@@ -26,8 +28,8 @@ def exists(place, storage_options):
 
     path = local_path(place)
     if path is not None:
-        return os.path.exists(path)
-    if not isinstance(place, str):
+        return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
+    if not isinstance(place, (str, Mounted)):
         return False
     try:
         nczarr.open(with_storage_options(place, storage_options)).close()
@@ -49,6 +51,9 @@ class NewHandle(Handle):
         place, options = with_storage_options(self.place, self.storage_options), dict(self.options)
         for name in ("missing_chunks", "growing"):
             options.pop(name, None)
+        if isinstance(place, Mounted) and not place.map._abilities()["conditional"]:
+            # Nobody else knows the new dataset. Tasks of other processes open it again, without this.
+            options["exclusive"] = True
         file = nczarr.create(place, self._kind, clobber=self._clobber, in_memory=self._sink is not None, **options)
         self._is_made = True
         return file
@@ -76,13 +81,15 @@ def handle_to_create(place, format, kind, clobber, options, storage_options):
         except KeyError:
             raise ValueError(f"format={format!r}: expected one of {', '.join(KINDS)}") from None
     sink = None
-    if not isinstance(place, str):
+    if not isinstance(place, (str, Mounted)):
         sink, place = _sink_of(place), "xarray.nc"
     return NewHandle(place, kind, clobber, options, storage_options, sink)
 
 
 def _names_kind(place):
     """Whether the fragment of a URL names a format."""
+    if isinstance(place, Mounted):
+        return bool(place.modes)
     return isinstance(place, str) and "://" in place and "mode=" in place.partition("#")[2]
 
 

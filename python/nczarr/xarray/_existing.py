@@ -15,6 +15,12 @@ def encode(store, variables, region, append_dim):
     :raises ValueError: if a variable does not fit the stored one.
     """
     stored = {name: store.open_store_variable(name) for name in variables}
+    if append_dim is not None:
+        # Another appender may have values that are not stored yet; the encoding does not depend on them.
+        stored = {
+            name: variable.isel({append_dim: slice(0)}) if append_dim in variable.dims else variable
+            for name, variable in stored.items()
+        }
     decoded = conventions.decode_cf_variables(dict(stored), {})[0]
     prepared = {}
     for name, variable in variables.items():

@@ -4,6 +4,8 @@ import os
 import numpy as np
 from xarray.core import indexing
 
+from nczarr._mount import Mounted
+
 from ._array import NczarrArray
 from ._location import local_path
 
@@ -58,6 +60,8 @@ def check_sources(variables, place):
 
 
 def _real(place):
+    if isinstance(place, Mounted):
+        return place.map.identity
     path = local_path(place)
     if path is None:
         return place.partition("#")[0] if isinstance(place, str) else id(place)

@@ -9,11 +9,11 @@ from . import _existing
 class Job:
     """A write. ``prepare`` defines and writes what is in memory; ``finish`` writes what dask computes."""
 
-    def __init__(self, store, mode, append_dim, unlimited_dims, encoding, store_kwargs, compute):
+    def __init__(self, store, mode, append_dim, unlimited_dims, encoding, store_kwargs, compute, writer=None):
         self.store, self.mode, self.append_dim = store, mode, append_dim
         self.unlimited_dims, self.encoding, self.store_kwargs = unlimited_dims, encoding, store_kwargs or {}
         self.compute = compute
-        self.writer = ArrayWriter()
+        self.writer = writer or ArrayWriter()
         #: The first index of an append.
         self.start = None
 
@@ -43,6 +43,9 @@ class Job:
             if self.mode != "r+":
                 self.define(new, attributes)
             _existing.add(self.writer, self.store, existing, region)
+
+    def settle(self):
+        """Makes the store ready for tasks, after the last ``prepare``."""
         if self.writer.sources and (self.is_elsewhere or _existing.is_one_file(self.store)):
             # Each task opens the dataset for itself and stores its part.
             self.store.sync()

@@ -2,6 +2,8 @@
 import os
 from urllib.parse import quote
 
+from nczarr._mount import Mounted, is_foreign, mount
+
 #: Options of a storage by the names that fsspec and obstore use, and the keys of a URL's fragment for them.
 _FRAGMENT = {
     "profile": "aws.profile", "aws.profile": "aws.profile", "region": "aws.region", "region_name": "aws.region",
@@ -13,7 +15,10 @@ _SECRET_NAMES = ("secret", "secret_access_key", "aws_secret_access_key")
 
 
 def normalize(place):
-    """Returns a path without a scheme as an absolute path, or with a fragment as a URL; anything else unchanged."""
+    """Returns a path without a scheme as an absolute path, or with a fragment as a URL; storages of Python as
+    ``Mounted``, and anything else unchanged."""
+    if not isinstance(place, str):
+        place = mount(place)
     if isinstance(place, os.PathLike):
         return os.path.abspath(os.path.expanduser(os.fspath(place)))
     if not isinstance(place, str) or "://" in place:
@@ -25,6 +30,8 @@ def normalize(place):
 
 def with_fragment(place, words):
     """Returns a URL of the place with more modes."""
+    if isinstance(place, Mounted):
+        return place.with_modes(words.split(",") if words else [])
     url = place if "://" in place else f"file://{quote(place)}"
     if not words:
         return url
@@ -44,10 +51,13 @@ def local_path(place):
 
 
 def with_storage_options(place, options):
-    """Returns the URL that expresses the options of a storage. It may contain secrets.
+    """Returns the URL that expresses the options of a storage, which may contain secrets. For a URL of fsspec, returns
+    the filesystem's folder.
 
     :raises ValueError: for an option that has no place in the URL.
     """
+    if isinstance(place, str) and is_foreign(place):
+        return mount(place, options)
     if not options:
         return place
     if not isinstance(place, str) or "://" not in place:
@@ -94,7 +104,7 @@ def is_ours(place):
     if isinstance(place, os.PathLike):
         place = os.fspath(place)
     if not isinstance(place, str):
-        return False
+        return isinstance(mount(place), Mounted)
     base, mark, fragment = place.partition("#")
     if mark and ("mode=" in fragment or fragment in ("nczarr", "zarr")):
         return True

@@ -60,6 +60,8 @@ class NczarrDataStore(WritableCFDataStore):
         unknown = set(options) - set(_OPTIONS)
         if unknown:
             raise ValueError(f"unknown options: {', '.join(sorted(unknown))}")
+        if group is not None and not isinstance(group, str):
+            raise ValueError(f"group={group!r}: must be a string or None")
         options = {name: value for name, value in options.items() if value is not None and value != []}
         place = normalize(filename)
         if mode == "w" or mode in ("a", "w-", "x") and not _create.exists(place, storage_options):
@@ -147,7 +149,7 @@ class NczarrDataStore(WritableCFDataStore):
     @property
     def source(self):
         """The place for ``encoding["source"]``."""
-        return self.handle.place if isinstance(self.handle.place, str) else "<bytes>"
+        return "<bytes>" if isinstance(self.handle.place, bytes) else str(self.handle.place)
 
     def _variable(self, native, is_zarr, source, group):
         described, dimensions = native.nc_type(), native.dimensions()

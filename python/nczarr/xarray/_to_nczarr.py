@@ -1,6 +1,8 @@
 """``to_nczarr``: writes, appends and region writes with the signature of ``Dataset.to_zarr``."""
 import contextlib
 
+from nczarr._mount import Mounted
+
 from . import _create, _region
 from ._job import Job
 from ._location import local_path, normalize, with_fragment
@@ -17,7 +19,7 @@ def to_nczarr(
 ):
     """Writes a dataset. Parts may be written by any number of processes at the same time.
 
-    :param store: a path or URL. The ending ``.nc`` makes a netCDF-4 file, ``.zip`` an archive, others plain Zarr.
+    :param store: a path or URL, or a storage as ``nczarr.open`` takes it. The ending ``.nc`` makes a netCDF-4 file, ``.zip`` an archive, others plain Zarr.
     :param mode: ``"w"`` replaces, ``"w-"`` (the default) creates, ``"a"`` adds and overwrites variables, ``"a-"``
         does not overwrite those without ``append_dim``, ``"r+"`` writes existing variables.
     :param append_dim: the dimension to append along. Each of several appenders gets its own indices.
@@ -33,9 +35,12 @@ def to_nczarr(
     :param compute: otherwise returns a ``dask.delayed.Delayed`` that writes what dask computes.
     :returns: the first index of an append; ``None`` for other writes.
     """
+    from xarray import DataArray, DataTree
     from xarray.backends import writers
 
-    if _is_array(dataset):
+    if isinstance(dataset, DataTree):
+        raise TypeError("a DataTree is written by tree_to_nczarr")
+    if isinstance(dataset, DataArray):
         dataset = dataset.to_dataset(name=dataset.name or "__xarray_dataarray_variable__")
     writers._validate_dataset_names(dataset)
     mode = _mode(mode, append_dim, region)
@@ -73,13 +78,8 @@ def to_nczarr(
             if region is not None:
                 dataset, region = _region.resolve(dataset, region, opened)
             job.prepare(dataset, region or {}, unique, is_new)
+            job.settle()
         return job.finish()
-
-
-def _is_array(dataset):
-    from xarray import DataArray
-
-    return isinstance(dataset, DataArray)
 
 
 def _mode(mode, append_dim, region):
@@ -133,10 +133,11 @@ def _is_netcdf(place):
 
 def _new_place(place, zarr_format, consolidated):
     """Returns the URL of a new dataset, which names its format."""
-    if _is_netcdf(place) or "mode=" in place.partition("#")[2]:
+    is_map = isinstance(place, Mounted)
+    if _is_netcdf(place) or (place.modes if is_map else "mode=" in place.partition("#")[2]):
         return place
     # Annotations keep what Zarr lacks: unlimited dimensions and types of attributes.
     words = ["zarr", "annotate"] if zarr_format == 2 else ["zarr", "v3", "annotate"]
     words += ["consolidated"] if consolidated else []
-    words += ["zip"] if place.endswith(".zip") else []
+    words += ["zip"] if not is_map and place.endswith(".zip") else []
     return with_fragment(place, ",".join(words))
