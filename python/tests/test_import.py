@@ -1,0 +1,25 @@
+"""The import of the package."""
+import os
+import subprocess
+import sys
+import sysconfig
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def run(program):
+    done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_import_loads_no_large_package():
+    others = {"cftime", "dask", "distributed", "fsspec", "h5netcdf", "netCDF4", "pandas", "xarray", "zarr"}
+    loaded = run("import sys, nczarr; print(*{name.partition('.')[0] for name in sys.modules})")
+    assert "numpy" in loaded and others.isdisjoint(loaded)
+
+
+def test_28_free_threaded_python_stays_free():
+    """The import of a native module can turn the lock of the interpreter on again."""
+    program = "import sys, nczarr.netCDF4; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    assert run(program) == [str(not sysconfig.get_config_var("Py_GIL_DISABLED"))]
