@@ -1,7 +1,6 @@
 """The program ``ncz`` from Python: it runs in a process of its own."""
 import json
 import os
-import subprocess
 import sys
 
 from .errors import StorageError
@@ -18,6 +17,8 @@ def run(arguments, accept=(0,)):
 
     :raises nczarr.NczarrError: with the program's own message, if the exit code is none of ``accept``.
     """
+    import subprocess
+
     command = [sys.executable, "-m", "nczarr", *map(os.fspath, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode in accept:

@@ -1,5 +1,4 @@
 """Variables: their description, attributes and data."""
-import asyncio
 import math
 
 import numpy as np
@@ -163,6 +162,8 @@ class Variable:
 
     async def get_async(self, key=...):
         """As ``variable[key]``, without blocking the event loop."""
+        import asyncio  # Slow to load, and the caller has it already.
+
         return await asyncio.to_thread(self._get, key)
 
     def __setitem__(self, key, values):

@@ -3,7 +3,6 @@
 xarray loads engines for reading by itself; for writing it has a private table. The table gets a function that loads
 the engine, when xarray is imported: before or after this package. Nothing heavy is imported here.
 """
-import importlib.abc
 import importlib.util
 import sys
 
@@ -22,7 +21,7 @@ def _extend(module):
         table["nczarr"] = _open
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Finds xarray's modules as usual, and extends the table after their import."""
 
     def __init__(self):

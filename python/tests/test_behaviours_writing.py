@@ -265,3 +265,26 @@ def test_bytes_and_file_objects(tmp_path):
     with open(tmp_path / "a.nc", "wb") as target:
         data.to_netcdf(target, engine="nczarr")
     assert opened(str(tmp_path / "a.nc")).equals(data)
+
+
+def test_data_come_after_all_definitions(place, format, monkeypatch):
+    """A netCDF-4 file stores its metadata when data follow a definition: once, not once per variable."""
+    from nczarr.xarray import NczarrDataStore
+    from nczarr.xarray._target import Target
+
+    calls, define, put = [], NczarrDataStore.prepare_variable, Target.__setitem__
+
+    def defining(store, *arguments, **options):
+        calls.append("define")
+        return define(store, *arguments, **options)
+
+    def putting(target, key, values):
+        calls.append("put")
+        put(target, key, values)
+
+    monkeypatch.setattr(NczarrDataStore, "prepare_variable", defining)
+    monkeypatch.setattr(Target, "__setitem__", putting)
+    write(xr.Dataset({name: ("x", np.arange(3.0)) for name in "abc"}), place, format)
+    assert calls == ["define"] * 3 + ["put"] * 3
+    with opened(place) as found:
+        assert all(np.array_equal(found[name], np.arange(3.0)) for name in "abc")

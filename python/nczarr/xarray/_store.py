@@ -30,6 +30,13 @@ def _without_length(variable):
     return variable
 
 
+class _Waiting(list):
+    """A writer that only remembers what is to be written."""
+
+    def add(self, source, target):
+        self.append((source, target))
+
+
 @functools.cache
 def _whole(rank):
     """Returns xarray's index of a whole array. It is immutable, and slow to make for hundreds of variables."""
@@ -247,6 +254,13 @@ class NczarrDataStore(WritableCFDataStore):
 
     def set_attribute(self, key, value):
         Definer(self).attribute(self.native, key, value)
+
+    def set_variables(self, variables, check_encoding_set, writer, unlimited_dims=None):
+        # All definitions come first: a netCDF-4 file stores its metadata when data follow a definition.
+        waiting = _Waiting()
+        super().set_variables(variables, check_encoding_set, waiting, unlimited_dims)
+        for source, target in waiting:
+            writer.add(source, target)
 
     def prepare_variable(self, name, variable, check_encoding=False, unlimited_dims=None):
         _guard.check_name(name)
