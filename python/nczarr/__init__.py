@@ -16,13 +16,15 @@ from ._dimension import Dimension
 from ._file import File, Group, create, delete, info, open
 from ._map import Map
 from ._native import explain
+from ._rechunk import rechunk
 from ._tool import copy, diff, validate
 from ._variable import Variable
+from ._writer import Writer
 from .errors import NczarrError
 
 __all__ = [
-    "Dimension", "File", "Group", "Map", "NczarrError", "Variable", "copy", "create", "delete", "diff", "explain", "info", "open",
-    "validate",
+    "Dimension", "File", "Group", "Map", "NczarrError", "Variable", "Writer", "copy", "create", "delete", "diff", "explain", "info", "open",
+    "rechunk", "validate",
 ]
 __version__ = _native.version()
 

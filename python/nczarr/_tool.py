@@ -27,7 +27,7 @@ def run(arguments, accept=(0,)):
 
 
 def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, deflate=None, shuffle=False,
-         variables=None, memory=None, jobs=None, resume=False, clobber=False):
+         variables=None, data_of=None, memory=None, jobs=None, resume=False, clobber=False):
     """Copies a dataset into any other format. The copy is read back and compared with the source.
 
     :param kind: the format of the copy, as in ``nczarr.create``; by default the target's path decides.
@@ -36,6 +36,7 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
     :param filters: filters as ``ncz copy --filter`` takes them, such as ``"*,zstd,3"``.
     :param deflate: the level of deflate for all variables, and ``shuffle`` before it.
     :param variables: copy only these.
+    :param data_of: copy the data of these only; the others are defined without data.
     :param memory: the bytes that the copy may use: an integer, or text such as ``"2GiB"``.
     :param jobs: the number of variables that are copied at once.
     :param resume: continue a copy that was interrupted.
@@ -54,6 +55,8 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
         arguments += ["--filter", text]
     if variables is not None:
         arguments += ["-V", ",".join(variables)]
+    if data_of is not None:
+        arguments += ["-v", ",".join(data_of)]
     for flag, wanted in (("-s", shuffle), ("--resume", resume), ("--clobber", clobber)):
         arguments += [flag] if wanted else []
     run(arguments)

@@ -1,10 +1,11 @@
-"""Makes ``Dataset.to_netcdf(engine="nczarr")`` work after ``import nczarr``.
+"""Makes ``to_netcdf(engine="nczarr")`` of datasets and trees work after ``import nczarr``.
 
 xarray loads engines for reading by itself; for writing it has a private table. The table gets a function that loads
 the engine, when xarray is imported: before or after this package. Nothing heavy is imported here.
 """
 import importlib.util
 import sys
+import typing
 
 _MODULES = ("xarray.backends.writers", "xarray.backends.api")
 
@@ -19,6 +20,10 @@ def _extend(module):
     table = getattr(module, "WRITEABLE_STORES", None)
     if table is not None:
         table["nczarr"] = _open
+    engines = getattr(module, "T_DataTreeNetcdfEngine", None)
+    if engines is not None:
+        # `DataTree.to_netcdf` takes the engines that this type names.
+        module.T_DataTreeNetcdfEngine = typing.Literal[(*typing.get_args(engines), "nczarr")]
 
 
 class _Finder:

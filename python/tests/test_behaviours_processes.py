@@ -165,7 +165,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_09_a_part_is_stored_when_its_task_ends(name, tmp_path):
     import pickle
 
-    from nczarr.xarray._handle import Handle
+    from nczarr._handle import Handle
     from nczarr.xarray._target import Target
 
     place = str(tmp_path / name)

@@ -126,8 +126,8 @@ def environment():
 
 
 def test_10_no_secret_is_printed(tmp_path):
-    from nczarr.xarray._handle import Handle
-    from nczarr.xarray._location import with_storage_options
+    from nczarr._handle import Handle
+    from nczarr._location import with_storage_options
 
     options = {"key": "me", "secret": "hush", "endpoint_url": "http://127.0.0.1:9"}
     handle = Handle("s3://bucket/x.zarr", "r", {}, options)

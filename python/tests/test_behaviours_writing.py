@@ -288,3 +288,30 @@ def test_data_come_after_all_definitions(place, format, monkeypatch):
     assert calls == ["define"] * 3 + ["put"] * 3
     with opened(place) as found:
         assert all(np.array_equal(found[name], np.arange(3.0)) for name in "abc")
+
+
+def test_an_append_may_have_a_region_of_other_dimensions(tmp_path):
+    place = tmp_path / "o.zarr"
+    whole = xr.Dataset({"v": (("time", "x"), np.zeros((2, 6), "i4"))}, coords={"time": [0, 1], "x": np.arange(6)})
+    to_nczarr(whole, place, unlimited_dims=["time"], encoding={"v": {"chunks": (2, 4)}})
+    day = xr.Dataset({"v": (("time", "x"), np.full((1, 3), 7, "i4"))}, coords={"time": [2]})
+    assert to_nczarr(day, place, append_dim="time", region={"x": slice(1, 4)}) == 2
+    with opened(place) as found:
+        assert found["time"].values.tolist() == [0, 1, 2] and found["x"].values.tolist() == list(range(6))
+        row = found["v"][2].values.tolist()
+        assert row[1:4] == [7, 7, 7] and row[0] == row[4] == row[5] != 7
+    with pytest.raises(ValueError, match="cannot list the same dimension"):
+        to_nczarr(day, place, append_dim="time", region={"time": slice(0, 1)})
+    with pytest.raises(KeyError):
+        to_nczarr(day.assign_coords(time=[3]), place, append_dim="time", region="auto")
+    with pytest.raises(ValueError, match="not stored yet"):
+        to_nczarr(day.assign(w=day["v"]), place, append_dim="time", region={"x": slice(1, 4)})
+    with opened(place) as found:
+        assert found.sizes["time"] == 3
+
+
+def test_an_object_of_xarray_is_no_attribute(tmp_path):
+    for attrs in ({"bad": xr.DataArray(1)}, {"bad": xr.Variable((), 1)}):
+        for data in (xr.Dataset(attrs=attrs), xr.Dataset({"v": ((), 1, attrs)})):
+            with pytest.raises(TypeError, match="Invalid attribute in Dataset.attrs: 'bad'"):
+                to_nczarr(data, tmp_path / "o.zarr")

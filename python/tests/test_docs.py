@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "python.md", "python-xarray.md", "python-moving.md")]
+_PAGES = ("README.md", "python.md", "python-xarray.md", "python-distributed.md", "python-moving.md")
+PAGES = [Path(__file__).parent.parent / name for name in _PAGES]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

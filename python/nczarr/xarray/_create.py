@@ -3,10 +3,9 @@ import io
 
 import nczarr
 
-from nczarr._mount import Mounted
-
-from ._handle import Handle
-from ._location import local_path, with_storage_options
+from .._handle import Handle
+from .._location import local_path, with_storage_options
+from .._mount import Mounted
 
 #: The library's kinds by netCDF4's names of formats.
 KINDS = {

@@ -2,7 +2,7 @@
 from xarray.backends.common import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
-from ._location import is_ours, normalize
+from .._location import is_ours, normalize
 from ._store import NczarrDataStore
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from xarray import conventions
 
-from ._location import local_path
+from .._location import local_path
 from ._target import Target
 
 

@@ -2,12 +2,12 @@
 import os
 
 import numpy as np
+from xarray import DataArray, Dataset, Variable
 from xarray.core import indexing
 
-from nczarr._mount import Mounted
-
+from .._location import local_path
+from .._mount import Mounted
 from ._array import NczarrArray
-from ._location import local_path
 
 #: Classes that have another array inside.
 _WRAPPERS = (indexing.ExplicitlyIndexed, indexing.ImplicitToExplicitIndexingAdapter)
@@ -42,6 +42,19 @@ def check_name(name):
         raise ValueError(
             f"Forward slashes '/' are not allowed in variable and dimension names (got {name!r}): they separate groups"
         )
+
+
+def check_attributes(dataset):
+    """Checks that no attribute is an object of xarray, which no format has.
+
+    :raises TypeError: with the name of such an attribute.
+    """
+    for owner in (dataset, *dataset.variables.values()):
+        for name, value in owner.attrs.items():
+            if isinstance(value, (DataArray, Dataset, Variable)):
+                raise TypeError(
+                    f"Invalid attribute in Dataset.attrs: {name!r} is a {type(value).__name__}; use its values"
+                )
 
 
 def check_sources(variables, place):

@@ -3,7 +3,7 @@ from xarray import conventions
 from xarray.backends.common import ArrayWriter
 from xarray.backends.locks import get_dask_scheduler
 
-from . import _existing
+from . import _existing, _guard
 
 
 class Job:
@@ -22,6 +22,7 @@ class Job:
 
         :raises ValueError: if the dataset does not fit what is stored; nothing is written then.
         """
+        _guard.check_attributes(dataset)
         variables, attributes = conventions.encode_dataset_coordinates(dataset)
         for name, given in self.encoding.items():
             variables[name].encoding = given
@@ -37,7 +38,7 @@ class Job:
         if twice and self.mode in ("a", "a-"):
             raise ValueError(f"variable {twice[0]!r} already exists, but encoding was provided")
         if self.append_dim is not None:
-            self.append(existing, new, unique)
+            self.append(existing, new, unique, region)
         else:
             existing = _existing.encode(self.store, existing, region, None) if existing else {}
             if self.mode != "r+":
@@ -62,7 +63,7 @@ class Job:
             variables = dict(sorted(variables.items(), key=lambda item: str(item[0])))
         self.store.store(variables, attributes, set(self.encoding), self.writer, self.unlimited_dims)
 
-    def append(self, existing, new, unique):
+    def append(self, existing, new, unique, region):
         """Appends along a dimension: its coordinate is stored first, and then the data."""
         dim, store = self.append_dim, self.store
         lengths = {**store.get_parent_dimensions(), **store.get_dimensions()}
@@ -72,8 +73,10 @@ class Job:
         rest = {name: variable for name, variable in existing.items() if dim not in variable.dims}
         if not along:
             raise ValueError(f"append_dim={dim!r}: no variable of the dataset has it and is stored already")
-        raw = _existing.encode(store, along, {}, dim)
-        rest = _existing.encode(store, rest, {}, None) if rest and self.mode == "a" else {}
+        if new and region:
+            raise ValueError(f"append_dim={dim!r} and a region: these variables are not stored yet: {list(new)}")
+        raw = _existing.encode(store, along, region, dim)
+        rest = _existing.encode(store, rest, region, None) if rest and self.mode == "a" else {}
         if unique:
             _existing.check_unique(store, along, dim)
         count = next(variable.sizes[dim] for variable in along.values())
@@ -84,14 +87,14 @@ class Job:
                 f"unlimited_dims=[{dim!r}] first"
             )
         self.start = dimension.reserve(count)
-        part = {dim: slice(self.start, self.start + count)}
+        part = {**region, dim: slice(self.start, self.start + count)}
         last = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
         # A coordinate without values cannot be decoded, so it comes first.
         self.put(last, part)
         store.handle.file.sync()
         if new:
             self.define(new, {})
-        _existing.add(self.writer, store, rest, {})
+        _existing.add(self.writer, store, rest, region)
         _existing.add(self.writer, store, raw, part)
 
     def put(self, variables, part):

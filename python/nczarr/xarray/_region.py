@@ -4,7 +4,7 @@ import pandas as pd
 from xarray import conventions
 
 
-def resolve(dataset, region, store):
+def resolve(dataset, region, store, append_dim=None):
     """Returns the dataset without what does not belong to the region, and a slice by dimension.
 
     :raises KeyError: if ``"auto"`` finds a value that the stored coordinate lacks.
@@ -28,7 +28,8 @@ def resolve(dataset, region, store):
     if is_auto:
         # The stored coordinates have these values already.
         dataset = dataset.drop_vars([dim for dim in region if dim in dataset.variables])
-    alone = region and [name for name, variable in dataset.variables.items() if not set(region) & set(variable.dims)]
+    places = {*region, append_dim}
+    alone = region and [name for name, variable in dataset.variables.items() if not places & set(variable.dims)]
     if alone:
         raise ValueError(
             "when setting `region` explicitly in to_nczarr(), all variables in the dataset to write must have at "
@@ -55,9 +56,10 @@ def _check(dataset, region, store):
         start = part.start or 0
         region[dim] = slice(start, stop)
         if stop - start != dataset.sizes[dim]:
+            name = next(name for name, variable in dataset.variables.items() if dim in variable.dims)
             raise ValueError(
-                f"region[{dim!r}]={part} has {stop - start} indices, and dimension {dim!r} of the dataset has "
-                f"{dataset.sizes[dim]}"
+                f"variable {name!r} already exists with different dimension sizes: region[{dim!r}]={part} has "
+                f"{stop - start} indices, and dimension {dim!r} of the dataset has {dataset.sizes[dim]}"
             )
         if dim in stored and stop > stored[dim]:
             raise ValueError(f"region[{dim!r}]={part} ends beyond the stored dimension, which has {stored[dim]}")

@@ -10,12 +10,12 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
+from .._handle import Handle
+from .._location import local_path, normalize
 from . import _create, _encoding, _guard
 from ._array import NczarrArray
 from ._define import Definer
 from ._describe import attributes_of, dtype_of, encoding_of
-from ._handle import Handle
-from ._location import local_path, normalize
 from ._target import Target
 
 _OPTIONS = ("threads", "cache_bytes", "missing_chunks", "exclusive", "durability", "growing")

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from ._turn import turn
+from .._turn import turn
 
 
 class Target:

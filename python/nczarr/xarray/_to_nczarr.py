@@ -1,13 +1,12 @@
 """``to_nczarr``: writes, appends and region writes with the signature of ``Dataset.to_zarr``."""
 import contextlib
 
-from nczarr._mount import Mounted
-
+from .._location import local_path, normalize, with_fragment
+from .._mount import Mounted
+from .._turn import turn
 from . import _create, _region
 from ._job import Job
-from ._location import local_path, normalize, with_fragment
 from ._store import NczarrDataStore
-from ._turn import turn
 
 _MODES = ("w", "w-", "a", "a-", "r+")
 
@@ -26,7 +25,8 @@ def to_nczarr(
     :param unlimited_dims: dimensions of a new dataset that may grow; also those along which a given chunk is
         longer than the data. Without any, all dimensions of a Zarr dataset may grow.
     :param unique: an append of values that the coordinate has already is ``KeyError``.
-    :param region: a slice by dimension, or ``"auto"``. It need not fit the chunks.
+    :param region: a slice by dimension, or ``"auto"``. It need not fit the chunks. With ``append_dim`` it is about the
+        other dimensions.
     :param zarr_format: 2 or 3 (the default).
     :param consolidated: whether a new store has consolidated metadata.
     :param safe_chunks: accepted for compatibility: no write of a part of a chunk loses another one.
@@ -76,7 +76,9 @@ def to_nczarr(
             else:
                 opened.format = _create.format_name(opened.handle.file)
             if region is not None:
-                dataset, region = _region.resolve(dataset, region, opened)
+                dataset, region = _region.resolve(dataset, region, opened, append_dim)
+                # The values of an append are new, so `"auto"` finds no place for them.
+                _mode(mode, append_dim, region)
             job.prepare(dataset, region or {}, unique, is_new)
             job.settle()
         return job.finish()
@@ -91,7 +93,7 @@ def _mode(mode, append_dim, region):
         )
     if mode not in ("a", "a-") and append_dim is not None:
         raise ValueError("cannot set append_dim unless mode='a' or mode=None")
-    if region is not None and append_dim is not None and (region == "auto" or append_dim in region):
+    if hasattr(region, "items") and append_dim in region:
         raise ValueError(f"cannot list the same dimension in both ``region`` and ``append_dim``: {append_dim!r}")
     if mode not in ("a", "a-", "r+") and region is not None:
         raise ValueError("cannot set region unless mode='a', mode='a-', mode='r+' or mode=None")

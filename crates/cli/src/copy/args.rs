@@ -54,7 +54,7 @@ pub struct CopyArgs {
     pub fixed: bool,
     /// Copy the data of these variables only; define all others without data
     ///
-    /// Paths (/group/var), or names in any group.
+    /// Paths (/group/var), or names in any group. Empty text names none: all are defined without data.
     #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
     pub data_of: Option<String>,
     /// Copy these variables only; do not define others

@@ -44,7 +44,11 @@ impl Selection {
             skips: args.skip_unreadable,
             unreadable: BTreeMap::new(),
             vars: vars("-V", &args.only_vars)?,
-            data_of: vars("-v", &args.data_of)?,
+            data_of: match &args.data_of {
+                // Empty text names no variable: only definitions are copied.
+                Some(list) if list.is_empty() => Some(HashSet::new()),
+                list => vars("-v", list)?,
+            },
             data_in: groups("-g", &args.data_in)?,
             groups: groups("-G", &args.only_groups)?,
             around: HashSet::new(),

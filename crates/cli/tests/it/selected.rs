@@ -55,6 +55,9 @@ fn data_of_some_variables() {
         "t = UNLIMITED ; // (2 currently)",
     ];
     assert_eq!(has(&dump, &lines), [true; 6], "{dump}");
+    let dump = made.copy(&["-v", ""]);
+    let lines = ["v = _, _, _ ;", "v = _, _ ;", "t = UNLIMITED ; // (0 currently)", ":h = 1 ;", "u = 1, 2 ;"];
+    assert_eq!(has(&dump, &lines), [true, true, true, true, false], "{dump}");
     let dump = made.copy(&["-g", "/g"]);
     assert_eq!(
         has(&dump, &["v = _, _, _ ;", "v = 7, 8 ;", "u = _, _ ;", "1, 2, 3,"]),

@@ -2,7 +2,7 @@
 import os
 from urllib.parse import quote
 
-from nczarr._mount import Mounted, is_foreign, mount
+from ._mount import Mounted, is_foreign, mount
 
 #: Options of a storage by the names that fsspec and obstore use, and the keys of a URL's fragment for them.
 _FRAGMENT = {
