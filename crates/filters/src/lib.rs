@@ -44,6 +44,9 @@ mod lz4_blocks;
 #[cfg(feature = "lz4")]
 #[allow(unsafe_code)]
 mod lz4_ffi;
+#[cfg(any(feature = "lz4", feature = "blosc"))]
+#[allow(unsafe_code)]
+mod lz4_library;
 #[cfg(feature = "lzma")]
 mod lzma;
 #[cfg(feature = "numeric")]

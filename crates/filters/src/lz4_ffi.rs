@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::raw_out;
+use crate::{lz4_library, raw_out};
 
 /// The library's largest input in bytes.
 const LARGEST: usize = 0x7e00_0000;
@@ -33,7 +33,8 @@ pub(crate) fn encode(src: &[u8], acceleration: i32, dst: &mut OutBuf<'_>) -> Res
         raw_out::append(dst, LARGEST + LARGEST / 128, |start, room| {
             let most = c_int::try_from(room).unwrap_or(c_int::MAX);
             // SAFETY: the lengths are those of the memory.
-            let made = lz4_sys::LZ4_compress_fast(src.as_ptr().cast(), start.cast(), len, most, acceleration);
+            let made =
+                lz4_library::LZ4_compress_fast(src.as_ptr().cast(), start.cast(), len, most, acceleration);
             match usize::try_from(made) {
                 // No block is empty; 0 means that it does not fit.
                 Ok(made) if made > 0 => Ok(made),
@@ -56,7 +57,7 @@ pub(crate) fn decode(block: &[u8], size: usize, dst: &mut OutBuf<'_>) -> Result<
     unsafe {
         raw_out::append(dst, size, |start, _| {
             // SAFETY: the lengths are those of the memory.
-            let made = lz4_sys::LZ4_decompress_safe(block.as_ptr().cast(), start.cast(), len, holds);
+            let made = lz4_library::LZ4_decompress_safe(block.as_ptr().cast(), start.cast(), len, holds);
             if made == holds { Ok(size) } else { Err(damaged()) }
         })
     }

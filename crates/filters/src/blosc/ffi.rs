@@ -1,7 +1,7 @@
 //! Compresses and decompresses single streams. (C; `unsafe`.)
 
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
 use nczarr_codec::OutBuf;
@@ -10,7 +10,7 @@ use nczarr_model::Result;
 use super::compressor::Compressor;
 use super::frame::{StreamFormat, failed};
 use crate::deflate::{Wrap, fast};
-use crate::{raw_out, thread_cache, zstd_ffi};
+use crate::{lz4_library, raw_out, thread_cache, zstd_ffi};
 
 unsafe extern "C" {
     /// Part of the static library that [`blosc`] builds. Reads `length` bytes, writes at most `maxout`, and
@@ -26,19 +26,6 @@ unsafe extern "C" {
         maxout: c_int,
         split_block: c_int,
     ) -> c_int;
-
-    /// Part of the static library that [`lz4_sys`] builds. That crate declares only the form that allocates.
-    fn LZ4_compress_HC_extStateHC(
-        state: *mut c_void,
-        source: *const c_char,
-        dest: *mut c_char,
-        length: c_int,
-        maxout: c_int,
-        level: c_int,
-    ) -> c_int;
-
-    /// Returns the size of that state in bytes. It needs the alignment of a pointer.
-    fn LZ4_sizeofStateHC() -> c_int;
 }
 
 // Only links the library.
@@ -57,7 +44,7 @@ pub(super) fn decompress(
         StreamFormat::Snappy => snappy(stream, holds, dst),
         StreamFormat::Lz4 => bounded("lz4", stream, holds, dst, |src, len, out, room| {
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
-            unsafe { lz4_sys::LZ4_decompress_safe(src.cast(), out.cast(), len, room) }
+            unsafe { lz4_library::LZ4_decompress_safe(src.cast(), out.cast(), len, room) }
         }),
         StreamFormat::BloscLz => bounded("blosclz", stream, holds, dst, |src, len, out, room| {
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
@@ -159,7 +146,7 @@ pub(super) fn compress(
     match compressor {
         Compressor::Lz4 => fitting(src, dst, |src, len, out, room| {
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
-            unsafe { lz4_sys::LZ4_compress_fast(src.cast(), out.cast(), len, room, 10 - level) }
+            unsafe { lz4_library::LZ4_compress_fast(src.cast(), out.cast(), len, room, 10 - level) }
         }),
         Compressor::Lz4Hc => thread_cache::with(
             &LZ4HC,
@@ -168,7 +155,14 @@ pub(super) fn compress(
                 fitting(src, dst, |src, len, out, room| {
                     // SAFETY: as above; the state is as large as the library says, and ours alone.
                     unsafe {
-                        LZ4_compress_HC_extStateHC(state.start(), src.cast(), out.cast(), len, room, level)
+                        lz4_library::LZ4_compress_HC_extStateHC(
+                            state.start(),
+                            src.cast(),
+                            out.cast(),
+                            len,
+                            room,
+                            level,
+                        )
                     }
                 })
             },
@@ -217,7 +211,7 @@ thread_local! {
 impl HcState {
     fn new() -> Self {
         // SAFETY: answers a constant.
-        let size = unsafe { LZ4_sizeofStateHC() };
+        let size = unsafe { lz4_library::LZ4_sizeofStateHC() };
         Self(Box::new_uninit_slice(usize::try_from(size).unwrap_or(0).div_ceil(size_of::<u64>())))
     }
 
