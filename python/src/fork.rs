@@ -7,12 +7,12 @@ use nczarr_runtime::StopSignal;
 use pyo3::prelude::*;
 
 /// The pool of a forked child; none in a process that was not forked, which uses rayon's own.
-static POOL: RwLock<Option<Arc<rayon::ThreadPool>>> = RwLock::new(None);
+static POOL: RwLock<Option<Arc<rayon_core::ThreadPool>>> = RwLock::new(None);
 
 /// Gives a forked child a new pool. Python calls it in the child, before any other thread exists.
 #[pyfunction]
 pub fn after_fork() -> PyResult<()> {
-    let pool = rayon::ThreadPoolBuilder::new().build();
+    let pool = rayon_core::ThreadPoolBuilder::new().build();
     let pool = pool.map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))?;
     let mut place = POOL.write().unwrap_or_else(PoisonError::into_inner);
     // The old pool's threads do not exist here, so dropping it would wait for ever.

@@ -26,8 +26,8 @@ pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         StopSignal::pass_on(|signal| {
-            rayon::scope(|scope| {
-                for _ in 0..threads.min(rayon::current_num_threads()) {
+            rayon_core::scope(|scope| {
+                for _ in 0..threads.min(rayon_core::current_num_threads()) {
                     scope.spawn(|_| StopSignal::run(signal, work));
                 }
             });
@@ -46,8 +46,8 @@ pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         StopSignal::pass_on(|signal| {
-            rayon::in_place_scope(|scope| {
-                for _ in 1..threads.min(rayon::current_num_threads()) {
+            rayon_core::in_place_scope(|scope| {
+                for _ in 1..threads.min(rayon_core::current_num_threads()) {
                     scope.spawn(|_| StopSignal::run(signal, work));
                 }
                 StopSignal::run(signal, work);
@@ -92,7 +92,7 @@ pub fn with_executor<'s, R>(threads: usize, serve: impl FnOnce(&Executor<'_, 's>
     #[cfg(feature = "parallel")]
     if threads > 1 && !is_pool_thread() {
         return StopSignal::pass_on(|signal| {
-            rayon::in_place_scope(|scope| {
+            rayon_core::in_place_scope(|scope| {
                 let executor =
                     Executor { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData };
                 StopSignal::run(signal, || serve(&executor))
@@ -121,7 +121,7 @@ type TaskQueue<'s> = Mutex<(VecDeque<BoxedTask<'s>>, usize)>;
 /// Runs tasks for [`with_executor`].
 pub struct Executor<'a, 's> {
     #[cfg(feature = "parallel")]
-    scope: Option<&'a rayon::Scope<'s>>,
+    scope: Option<&'a rayon_core::Scope<'s>>,
     #[cfg(feature = "parallel")]
     threads: usize,
     #[cfg(feature = "parallel")]
@@ -168,7 +168,7 @@ fn run_queued(waiting: &TaskQueue<'_>) {
 /// for the next task of this one.
 pub fn is_pool_thread() -> bool {
     #[cfg(feature = "parallel")]
-    return rayon::current_thread_index().is_some();
+    return rayon_core::current_thread_index().is_some();
     #[cfg(not(feature = "parallel"))]
     false
 }
@@ -191,8 +191,8 @@ pub fn cpu_count() -> usize {
 /// creates no pool.
 #[cfg(feature = "parallel")]
 fn thread_count() -> usize {
-    match rayon::current_thread_index() {
-        Some(_) => rayon::current_num_threads(),
+    match rayon_core::current_thread_index() {
+        Some(_) => rayon_core::current_num_threads(),
         None => cpu_count(),
     }
 }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     #[cfg(feature = "parallel")]
     fn in_the_pool_work_is_done_at_once() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         pool.install(|| {
             with_executor(8, |hands| {
                 let done = Arc::new(AtomicUsize::new(0));

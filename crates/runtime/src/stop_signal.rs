@@ -199,10 +199,10 @@ mod tests {
     #[test]
     #[cfg(feature = "parallel")]
     fn the_task_of_another_call_has_no_foreign_signal() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let signal = StopSignal::default();
         pool.install(|| {
-            rayon::scope(|scope| {
+            rayon_core::scope(|scope| {
                 scope.spawn(|_| assert!(StopSignal::current().is_none()));
                 StopSignal::run(Some(&signal), || {
                     run_on_pool(2, &|| assert!(is_current(&signal)));

@@ -211,7 +211,7 @@ mod tests {
     #[test]
     #[cfg(feature = "parallel")]
     fn who_closes_on_a_thread_that_a_write_waits_for_is_not_stuck_and_the_write_is_told() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let closing = Arc::new(CloseState::default());
         let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let told = gate.write(|| {

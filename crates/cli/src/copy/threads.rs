@@ -23,7 +23,7 @@ const HELD: u64 = 2;
 /// If the system cannot start the threads.
 pub fn pool(jobs: Option<usize>) -> Result<(), Failure> {
     let Some(jobs) = jobs else { return Ok(()) };
-    let made = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
+    let made = rayon_core::ThreadPoolBuilder::new().num_threads(jobs).build_global();
     made.map_err(|error| Failure::Usage(format!("--jobs {jobs}: {error}")))
 }
 

@@ -164,7 +164,7 @@ fn commits_from_a_pool_wait_for_nobody_in_it() {
     let map = TestMap::new(&[]);
     let d = with_variables(&map, "nczarr", 300);
     let x = d.inq_dimid(ROOT, "x").unwrap();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     pool.scope(|scope| {
         for task in 0..8 {
             let d = &d;

@@ -110,7 +110,7 @@ pub fn read_overlapped(
     #[cfg(feature = "parallel")]
     if job.threads() > 1 {
         StopSignal::pass_on(|signal| {
-            rayon::in_place_scope(|scope| {
+            rayon_core::in_place_scope(|scope| {
                 StopSignal::run(signal, || {
                     drive(job, most, begin, &to, &from, &mut |done| {
                         scope.spawn(move |_| StopSignal::run(signal, || done.run()));
