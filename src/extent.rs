@@ -352,11 +352,13 @@ macro_rules! single {
             }
 
             fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
-                singles(std::slice::from_ref(self), at)
+                *at.first_mut()? = IntoExtent::single(self)?;
+                at.get(..1)
             }
 
             fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
-                plains(std::slice::from_ref(self), start, count)
+                (*start.first_mut()?, *count.first_mut()?) = IntoExtent::plain(self)?;
+                Some(1)
             }
         }
     )*};

@@ -155,9 +155,13 @@ impl Values {
     /// Returns the values in native byte order; `None` for strings and packed elements.
     pub fn to_native_bytes(&self) -> Option<Vec<u8>> {
         macro_rules! bytes {
-            ($v:expr) => {
-                $v.iter().flat_map(|value| value.to_ne_bytes()).collect()
-            };
+            ($v:expr) => {{
+                let mut bytes = vec![0; size_of_val($v.as_slice())];
+                for (slot, value) in bytes.as_chunks_mut().0.iter_mut().zip($v) {
+                    *slot = value.to_ne_bytes();
+                }
+                bytes
+            }};
         }
         Some(match self {
             Self::Byte(v) => bytes!(v),

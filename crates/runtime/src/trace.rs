@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
-use nczarr_model::Result;
+use nczarr_model::{Error, Result};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 
@@ -68,14 +68,21 @@ pub fn timed<T>(
     match &outcome {
         Ok(_) => {
             if let Some(started) = started {
-                tracing::debug!(target: CALLS, call = name, place = %place(), us = micros(started));
+                log_success(name, place, started);
             }
         }
-        Err(error) => {
-            tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}"))
-        }
+        Err(error) => log_failure(name, place, error),
     }
     outcome
+}
+
+// Events are much code, so they are not in the generic function.
+fn log_success(name: &'static str, place: &dyn Fn() -> String, started: Instant) {
+    tracing::debug!(target: CALLS, call = name, place = %place(), us = micros(started));
+}
+
+fn log_failure(name: &'static str, place: &dyn Fn() -> String, error: &Error) {
+    tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}"));
 }
 
 /// Returns the microseconds since `started`.

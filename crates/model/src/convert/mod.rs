@@ -226,51 +226,16 @@ fn swap<const N: usize>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub fn convert_values(values: &Values, to: NcType) -> Result<(Values, bool)> {
-    check(values.nc_type(), to)?;
-    Ok(match values {
-        _ if values.nc_type() == to => (values.clone(), false),
-        Values::Byte(v) => values_from(v, to)?,
-        Values::UByte(v) => values_from(v, to)?,
-        Values::Short(v) => values_from(v, to)?,
-        Values::UShort(v) => values_from(v, to)?,
-        Values::Int(v) => values_from(v, to)?,
-        Values::UInt(v) => values_from(v, to)?,
-        Values::Int64(v) => values_from(v, to)?,
-        Values::UInt64(v) => values_from(v, to)?,
-        Values::Float(v) => values_from(v, to)?,
-        Values::Double(v) => values_from(v, to)?,
-        Values::Char(_) | Values::String(_) | Values::User(..) | Values::Packed(..) => {
-            return Err(no_row(values.nc_type()));
-        }
-    })
-}
-
-fn values_from<S: ToAll>(values: &[S], to: NcType) -> Result<(Values, bool)> {
-    fn all<S: To<T>, T>(values: &[S]) -> (Vec<T>, bool) {
-        let mut out_of_range = false;
-        let converted = values.iter().map(|value| {
-            out_of_range |= !value.fits();
-            value.wrapped()
-        });
-        (converted.collect(), out_of_range)
+    let from = values.nc_type();
+    check(from, to)?;
+    if from == to {
+        return Ok((values.clone(), false));
     }
-    macro_rules! wrap {
-        ($variant:ident) => {{
-            let (values, out_of_range) = all(values);
-            (Values::$variant(values), out_of_range)
-        }};
-    }
-    Ok(match to {
-        NcType::Byte => wrap!(Byte),
-        NcType::UByte => wrap!(UByte),
-        NcType::Short => wrap!(Short),
-        NcType::UShort => wrap!(UShort),
-        NcType::Int => wrap!(Int),
-        NcType::UInt => wrap!(UInt),
-        NcType::Int64 => wrap!(Int64),
-        NcType::UInt64 => wrap!(UInt64),
-        NcType::Float => wrap!(Float),
-        NcType::Double => wrap!(Double),
-        NcType::Char | NcType::String | NcType::User(_) => return Err(no_row(to)),
-    })
+    // Through bytes: a function for each pair of types would be a hundred more.
+    let row = native_row(from, to)?;
+    let bytes = values.to_native_bytes().ok_or_else(|| no_row(from))?;
+    let mut converted = vec![0; values.len() * to.size().ok_or_else(|| no_row(to))?];
+    let out_of_range = row(&bytes, &mut converted);
+    let values = Values::from_native_bytes(to, &converted).ok_or_else(|| no_row(to))?;
+    Ok((values, out_of_range))
 }
