@@ -40,7 +40,8 @@ def cluster_of(workers=2, threads=2):
 
     config = {
         "distributed.scheduler.allowed-failures": 1000, "distributed.deploy.lost-worker-timeout": "1 hour",
-        "distributed.nanny.pre-spawn-environ.PYTHONPATH": os.pathsep.join(sys.path),
+        # New workers need not load everything again.
+        "distributed.worker.multiprocessing-method": "forkserver",
     }
     with dask.config.set(config), distributed.LocalCluster(
         n_workers=workers, threads_per_worker=threads, dashboard_address=None, silence_logs=60
