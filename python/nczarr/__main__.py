@@ -1,4 +1,5 @@
 """``python -m nczarr`` is the program ``ncz``."""
 from ._tool import main
 
-main()
+if __name__ == "__main__":
+    main()
