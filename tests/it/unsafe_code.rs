@@ -33,10 +33,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/chunkio/src/memory.rs", "the scatter of several threads into one array"),
     ("crates/chunkio/src/output.rs", "the scatter of several threads into one array"),
     ("crates/runtime/src/buffer.rs", "the allocation of results"),
-    ("crates/runtime/src/byte_lock.rs", "a lock of the system"),
     ("crates/runtime/src/outbuf.rs", "the allocation of results"),
     ("crates/runtime/src/alloc.rs", "the allocation of results"),
-    ("crates/runtime/src/file_limit.rs", "a limit of the system"),
     (
         "crates/derive/src/output.rs",
         "the code that the macro writes states the layout of a struct or an enum",

@@ -13,14 +13,8 @@
 mod alloc;
 #[allow(unsafe_code)]
 mod buffer;
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-mod byte_lock;
 mod dim_vec;
 pub mod file_io;
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-mod file_limit;
 #[allow(unsafe_code)]
 mod outbuf;
 mod pool;
@@ -36,11 +30,7 @@ mod write_fence;
 
 pub use alloc::{Allocation, PageRange, page_maker::allow as allow_page_maker};
 pub use buffer::{Buffer, Element, fill_vec, fill_vec_of};
-#[cfg(target_os = "linux")]
-pub use byte_lock::ByteLock;
 pub use dim_vec::DimVec;
-#[cfg(target_os = "linux")]
-pub use file_limit::open_file_limit;
 pub use outbuf::OutBuf;
 pub use pool::{
     Executor, cpu_count, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller, with_executor,

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 
-use nczarr_runtime::ByteLock;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
@@ -51,7 +52,7 @@ impl Drop for KeyGuard<'_> {
     fn drop(&mut self) {
         if let Some((file, byte)) = &self.byte {
             // Closing the descriptor also releases it.
-            let _ = ByteLock::Released.set(file.as_fd(), *byte, true);
+            let _ = set_lock(file.as_fd(), *byte, libc::F_UNLCK, true);
         }
     }
 }
@@ -124,14 +125,14 @@ impl KeyLocks {
         sweep: &dyn Fn() -> Result<(), Errno>,
     ) -> Option<Arc<OwnedFd>> {
         let file = self.file(root).ok()?;
-        let alone = ByteLock::Exclusive.set(file.as_fd(), TEMPORARIES_BYTE, false).is_ok();
+        let alone = set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_WRLCK, false).is_ok();
         if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
             // The mark stays for the next writer.
-            let _ = ByteLock::Released.set(file.as_fd(), TEMPORARIES_BYTE, false);
+            let _ = set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_UNLCK, false);
             return None;
         }
         let shared = leftovers::mark(file.as_fd(), true)
-            .and_then(|()| ByteLock::Shared.set(file.as_fd(), TEMPORARIES_BYTE, true));
+            .and_then(|()| set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_RDLCK, true));
         shared.is_ok().then_some(file)
     }
 
@@ -147,7 +148,7 @@ impl KeyLocks {
         self.announced.done.store(false, Ordering::Release);
         let Some(file) = announced.take() else { return };
         // If another writer has the lock, it owns the mark now.
-        if ByteLock::Exclusive.set(file.as_fd(), TEMPORARIES_BYTE, false).is_ok() {
+        if set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_WRLCK, false).is_ok() {
             let _ = leftovers::mark(file.as_fd(), false);
         }
     }
@@ -164,7 +165,7 @@ impl KeyLocks {
         }
         while !self.refused.load(Ordering::Relaxed) {
             let file = self.file(root)?;
-            match ByteLock::Exclusive.set(file.as_fd(), byte, wait) {
+            match set_lock(file.as_fd(), byte, libc::F_WRLCK, wait) {
                 Ok(()) => {}
                 Err(errno) if is_refusal(errno) => {
                     self.refused.store(true, Ordering::Relaxed);
@@ -222,7 +223,7 @@ fn probe(root: BorrowedFd<'_>) -> bool {
         Err(_) => return false,
         Ok(file) => file,
     };
-    ByteLock::Exclusive.set(file.as_fd(), PROBE_BYTE, false).err().is_none_or(|errno| !is_refusal(errno))
+    set_lock(file.as_fd(), PROBE_BYTE, libc::F_WRLCK, false).err().is_none_or(|errno| !is_refusal(errno))
 }
 
 fn is_refusal(errno: Errno) -> bool {
@@ -246,6 +247,24 @@ pub(super) fn byte_of(key: &str) -> i64 {
     });
     let mixed = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (mixed >> 34) as i64
+}
+
+fn set_lock(file: BorrowedFd<'_>, byte: i64, kind: libc::c_int, wait: bool) -> Result<(), Errno> {
+    let lock = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: byte as libc::off_t,
+        l_len: 1,
+        l_pid: 0,
+    };
+    loop {
+        let how = if wait { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) };
+        match fcntl(file, how) {
+            Ok(_) => return Ok(()),
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(Errno::from_raw_os_error(errno as i32)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_runtime::open_file_limit;
+use rustix::process::{Resource, getrlimit};
 
 /// The most cached files of a process, over all its maps, and the divisor of its limit of open files.
 const MAX_OPEN_FILES: usize = 128;
@@ -48,7 +48,7 @@ impl AsFd for OpenFile {
 fn most() -> usize {
     static ALLOWED: OnceLock<usize> = OnceLock::new();
     *ALLOWED.get_or_init(|| {
-        let allowed = open_file_limit().map_or(u64::MAX, |limit| limit / LIMIT_DIVISOR);
+        let allowed = getrlimit(Resource::Nofile).current.map_or(u64::MAX, |limit| limit / LIMIT_DIVISOR);
         usize::try_from(allowed).unwrap_or(MAX_OPEN_FILES).min(MAX_OPEN_FILES)
     })
 }
