@@ -20,8 +20,8 @@ def rechunk(source, target, chunks=None, *, shards=None, kind=None, filters=None
             memory="256MiB", compute=True, clobber=False):
     """Copies a dataset into other chunks, or another format, with dask.
 
-    The metadata and small variables are copied at once. Each task then reads one block and stores it. A task that was
-    killed or runs twice loses nothing, and no two tasks write the same chunk or shard.
+    The metadata, small variables and text are copied at once. Each task then reads one block and stores it. A task that
+    was killed or runs twice loses nothing. No two tasks write the same chunk, or the same shard if one fits ``memory``.
 
     :param source: a path or URL of a dataset of any format.
     :param target: the path or URL of the new dataset.
