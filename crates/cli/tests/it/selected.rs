@@ -56,7 +56,7 @@ fn data_of_some_variables() {
     ];
     assert_eq!(has(&dump, &lines), [true; 6], "{dump}");
     let dump = made.copy(&["-v", ""]);
-    let lines = ["v = _, _, _ ;", "v = _, _ ;", "t = UNLIMITED ; // (0 currently)", ":h = 1 ;", "u = 1, 2 ;"];
+    let lines = ["v = _, _, _ ;", "v = _, _ ;", "t = UNLIMITED ; // (2 currently)", ":h = 1 ;", "u = 1, 2 ;"];
     assert_eq!(has(&dump, &lines), [true, true, true, true, false], "{dump}");
     let dump = made.copy(&["-g", "/g"]);
     assert_eq!(
