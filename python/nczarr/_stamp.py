@@ -1,7 +1,8 @@
 """The identity of a local dataset, so that an old handle never mixes two datasets.
 
 A file that was replaced or changed has another inode, size or time. In a directory, writers append all the time, so
-only the birth of an array's directory says that another dataset took its place.
+only the birth of an array's directory says that another dataset took its place. The clock of a file system has ticks of
+some milliseconds: a dataset that is replaced in the tick of its opening looks like the old one.
 """
 import ctypes
 import os

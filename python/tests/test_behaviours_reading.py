@@ -3,6 +3,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 import xarray as xr
 
 import nczarr
+from nczarr._stamp import birth_of
 from nczarr.xarray import NczarrArray, NczarrBackendEntrypoint, to_nczarr
 
 
@@ -138,6 +140,16 @@ def test_10_no_secret_is_printed(tmp_path):
         assert "hush" not in text
 
 
+def pass_a_tick(folder):
+    """Waits until the clock of the file system is past this moment: it cannot tell two events of one tick apart."""
+    moment, born = time.time_ns(), 0
+    while born <= moment:
+        probe = folder / "probe"
+        probe.mkdir()
+        born = birth_of(probe) or moment + 1
+        probe.rmdir()
+
+
 def test_11_a_replaced_file_is_new_or_an_error(tmp_path):
     for name in ("a.nc", "a.zarr"):
         place = str(tmp_path / name)
@@ -149,6 +161,7 @@ def test_11_a_replaced_file_is_new_or_an_error(tmp_path):
         if name == "a.nc":
             # A reader of a netCDF-4 file keeps it; closed, it lets go.
             old.close()
+        pass_a_tick(tmp_path)
         write(xr.Dataset({"v": ("x", np.ones(8)), "w": ("x", np.ones(8))}), place, mode="w")
         with opened(place) as new:
             assert new["v"].values.sum() == 8
