@@ -79,7 +79,8 @@ def main(arguments):
     args, of_pytest = parser.parse_args(arguments[:place]), arguments[place + 1:]
     replace_engines()
     counter = Counter()
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "-o", "asyncio_mode=auto", *of_pytest]
+    # Workers get the search path of this process, so the package that was imported must stay first in it.
+    options = ["-q", "--import-mode=append", "-p", "no:cacheprovider", "--tb=short", "-o", "asyncio_mode=auto", *of_pytest]
     pytest.main([*options, "--pyargs", *(f"xarray.tests.{name}" for name in args.modules)], plugins=[counter])
     print(f"{counter.passed} passed, {len(counter.failed)} failed")
     for name in counter.failed:
