@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use nczarr_dispatch::{Dataset, Place, Registry};
 use nczarr_model::{Defined, Edit, Error, ErrorKind, GroupId, Model, Result, Values, VarId};
-use nczarr_nc_table::NcDispatch;
+use nczarr_nc_table::{NcDispatch, to_data_mode};
 use nczarr_runtime::StopSignal;
 
 use crate::{Attribute, OpenOptions, Variable};
@@ -137,9 +137,15 @@ impl OpenDataset {
         if self.dataset()?.model().is_defining() { self.leave_define_mode() } else { Ok(()) }
     }
 
-    /// Ends define mode, if the dataset is in it.
+    /// Ends define mode, if the dataset is in it, because data are to be written.
     pub(crate) fn leave_define_mode(&self) -> Result<()> {
-        match self.dataset()?._enddef(0, 0, 0, 0) {
+        let dataset = &**self.dataset()?;
+        let ended = match to_data_mode(dataset) {
+            // In the classic model netCDF's functions leave that to the caller.
+            Err(error) if error.kind() == ErrorKind::InDefine => dataset._enddef(0, 0, 0, 0),
+            outcome => outcome,
+        };
+        match ended {
             // Another thread was first.
             Err(error) if error.kind() == ErrorKind::NotInDefine => Ok(()),
             outcome => outcome.map_err(|error| self.located(error)),

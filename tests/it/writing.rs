@@ -251,3 +251,28 @@ fn threads_that_append_to_one_chunk_lose_nothing_without_other_writers() {
         }
     }
 }
+
+#[test]
+fn a_netcdf4_file_stores_later_definitions_at_the_next_sync() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("x.nc"), folder.path().join("copy.nc"));
+    let file = nczarr::create(&path).unwrap();
+    file.add_dimension("x", 3).unwrap();
+    let stored = || {
+        fs::copy(&path, &copy).unwrap();
+        let names = nczarr::open(&copy).unwrap().variables();
+        names.iter().map(nczarr::Variable::name).collect::<Vec<_>>()
+    };
+    for name in ["a", "b", "c"] {
+        file.add_variable::<i32>(name, &["x"]).unwrap().put(&[1i32, 2, 3], ..).unwrap();
+    }
+    // The first data give the file its name. Later definitions would write all metadata once for each variable.
+    assert_eq!(stored(), ["a"]);
+    file.sync().unwrap();
+    assert_eq!(stored(), ["a", "b", "c"]);
+    file.add_variable::<i32>("d", &["x"]).unwrap().put(&[4i32, 5, 6], ..).unwrap();
+    file.close().unwrap();
+    assert_eq!(stored(), ["a", "b", "c", "d"]);
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(file.variable("d").unwrap().get_values::<i32>(..).unwrap(), [4, 5, 6]);
+}

@@ -83,6 +83,17 @@ pub trait Editor: Send + Sync + fmt::Debug {
     /// Those of the storage.
     fn commit(&self, padding: HeaderPadding) -> Result<()>;
 
+    /// Ends define mode because data are to be written.
+    ///
+    /// By default it is [`Editor::commit`]. A format with a single writer may store the metadata later: with
+    /// the next commit, [`Dataset::sync`](crate::Dataset::sync) or [`Dataset::close`](crate::Dataset::close).
+    ///
+    /// # Errors
+    /// As [`Editor::commit`].
+    fn commit_before_data(&self) -> Result<()> {
+        self.commit(HeaderPadding::default())
+    }
+
     /// Reserves `count` new indices at the end of an unlimited dimension, and returns the first one.
     ///
     /// The dataset is in data mode. No other call of any thread, handle or process returns one of these

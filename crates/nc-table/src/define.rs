@@ -10,7 +10,7 @@ use nczarr_model::{
     Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId,
 };
 
-use nczarr_dispatch::{Dataset, Format, HeaderPadding, Registry};
+use nczarr_dispatch::{Dataset, Editor, Format, HeaderPadding, Registry};
 use nczarr_runtime::trace;
 
 pub(crate) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
@@ -28,17 +28,22 @@ pub(crate) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -
     if !dataset.model().is_defining() {
         return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
     }
-    commit(dataset, spacing)
+    commit(dataset, |editor| editor.commit(spacing))
 }
 
-fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
-    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.editor()?.commit(spacing))?;
+fn commit<D: Dataset + ?Sized>(dataset: &D, store: impl FnOnce(&dyn Editor) -> Result<()>) -> Result<()> {
+    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || store(dataset.editor()?))?;
     dataset.model().end();
     Ok(())
 }
 
-/// Ends define mode before data are written.
-pub(crate) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+/// Ends define mode before data are written, if the dataset is in define mode.
+///
+/// A netCDF-4 file may store the metadata later ([`Editor::commit_before_data`]).
+///
+/// # Errors
+/// `NC_EINDEFINE` in the classic model, where only the caller changes the mode; errors of the storage.
+pub fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if !dataset.model().is_defining() {
         return Ok(());
     }
@@ -46,7 +51,7 @@ pub(crate) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
         return Err(ErrorKind::InDefine.context("the classic-model dataset is in define mode"));
     }
     // If another thread ended define mode meanwhile, nothing is left to commit.
-    commit(dataset, HeaderPadding::default())
+    commit(dataset, |editor| editor.commit_before_data())
 }
 
 pub(crate) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {

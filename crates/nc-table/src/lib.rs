@@ -2,6 +2,7 @@
 //!
 //! * [`NcDispatch`]: all entries of the table. [`VarAccess`] checks the calls of one variable once.
 //! * [`copy_att`], [`copy_var`]: copies between datasets.
+//! * [`to_data_mode`]: the end of define mode that a write implies.
 //!
 //! A C library with netCDF's interface needs this crate. A plugin does not.
 #![forbid(unsafe_code)]
@@ -19,5 +20,6 @@ mod types;
 pub use access::{SelectedSlab, VarAccess};
 pub use copy::{AttOwner, copy_att, copy_var};
 pub use data::{MappedMut, MappedRef};
+pub use define::to_data_mode;
 pub use inquire::{AttInquiry, DimInquiry, GroupInquiry, VarInquiry};
 pub use nc_dispatch::NcDispatch;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{Dataset, Format, FormatX};
 use nczarr::model::{DimId, Edit, TypeClass, VarId};
-use nczarr::nc_table::{NcDispatch as _, VarAccess};
+use nczarr::nc_table::{NcDispatch as _, VarAccess, to_data_mode};
 use nczarr::{CacheConfig, ErrorKind, NcType, Result};
 
 use self::final_state::FinalState;
@@ -186,15 +186,19 @@ impl OpenFile {
         if self.is_strict() {
             return Err(ErrorKind::InDefine.context("the dataset is in define mode"));
         }
-        self.end_define_mode([0; 4])
+        self.end_define_mode_by(|dataset| to_data_mode(dataset))
     }
 
     /// Ends define mode with free space in the header of a classic file.
     pub fn end_define_mode(&self, [h_minfree, v_align, v_minfree, r_align]: [u64; 4]) -> Result<()> {
+        self.end_define_mode_by(|dataset| dataset._enddef(h_minfree, v_align, v_minfree, r_align))
+    }
+
+    fn end_define_mode_by(&self, end: impl FnOnce(&dyn Dataset) -> Result<()>) -> Result<()> {
         self.forget_accesses();
         self.check_types()?;
         let (vars, types) = self.dataset.model().with(|model| (model.vars().len(), model.user_types().len()));
-        self.dataset._enddef(h_minfree, v_align, v_minfree, r_align)?;
+        end(&*self.dataset)?;
         self.final_state.note_stored(vars, types);
         Ok(())
     }

@@ -224,6 +224,14 @@ impl Editor for WritableDataset {
         self.write_metadata(&mut committed, false)
     }
 
+    /// Writes metadata only if the file has none, and so no name. Each commit writes all metadata, and many
+    /// programs define and write their variables in turns.
+    fn commit_before_data(&self) -> Result<()> {
+        let mut committed = self.lock_committed();
+        self.check_open()?;
+        if committed.is_new() { self.write_metadata(&mut committed, false) } else { Ok(()) }
+    }
+
     fn reserve(&self, dim: DimId, count: u64) -> Result<u64> {
         self.check_open()?;
         // The file is locked, so only threads of this process write it.

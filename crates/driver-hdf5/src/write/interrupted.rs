@@ -132,3 +132,40 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
     }
     assert!(looked > 100, "{looked} states");
 }
+
+#[test]
+fn definitions_between_data_do_not_store_the_metadata_each_time() {
+    const VARS: u64 = 64;
+    let ds = new();
+    let (t, x) = (ds.def_dim(ROOT, "t", None).unwrap(), ds.def_dim(ROOT, "x", Some(8)).unwrap());
+    for i in 0..VARS {
+        let var = ds.def_var(ROOT, &format!("v{i}"), NcType::Int, &[t, x]).unwrap();
+        nczarr_nc_table::to_data_mode(&*ds).unwrap();
+        put(&ds, var, 0, i as i32);
+    }
+    let superblocks = |ds: &WritableDataset| {
+        let log = ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.iter().filter(|(offset, _)| *offset == 0).count()
+    };
+    assert_eq!(superblocks(&ds), 1, "the first commit gives the file its name");
+    ds.sync().unwrap();
+    assert_eq!(superblocks(&ds), 2);
+    let bytes = ds.image().unwrap();
+    let opened =
+        registry().open_bytes(&Place::url("x.nc"), bytes.into(), false, &Options::default()).unwrap();
+    let expected: Vec<i32> = (0..VARS as i32).flat_map(|i| [i; 8]).collect();
+    assert_eq!(content(&*opened).0, expected);
+    // An abort keeps everything that was defined before the last redef.
+    let late = ds.def_var(ROOT, "late", NcType::Int, &[t, x]).unwrap();
+    nczarr_nc_table::to_data_mode(&*ds).unwrap();
+    put(&ds, late, 0, 7);
+    ds.redef().unwrap();
+    ds.def_var(ROOT, "later", NcType::Int, &[t, x]).unwrap();
+    ds.abort().unwrap();
+    let bytes = ds.image().unwrap();
+    let opened =
+        registry().open_bytes(&Place::url("x.nc"), bytes.into(), false, &Options::default()).unwrap();
+    let model = opened.model().snapshot();
+    assert!(model.root().vars.contains_key("late"));
+    assert!(!model.root().vars.contains_key("later"));
+}
