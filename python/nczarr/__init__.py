@@ -9,24 +9,49 @@ archives, S3, on web servers and in memory.
 ...     print(t[1], t.attrs["units"])
 282.0 K
 """
+import importlib as _importlib
 import os as _os
 
 from . import _native, _xarray_hook
-from ._dimension import Dimension
-from ._file import File, Group, create, delete, info, open
-from ._map import Map
-from ._native import explain
-from ._rechunk import rechunk
-from ._tool import copy, diff, validate
-from ._variable import Variable
-from ._writer import Writer
 from .errors import NczarrError
 
+#: The module of each name. The first use imports it, so the import of the package does not import numpy.
+_MODULES = {
+    "Dimension": "_dimension",
+    "File": "_file",
+    "Group": "_file",
+    "Map": "_map",
+    "Variable": "_variable",
+    "Writer": "_writer",
+    "copy": "_tool",
+    "create": "_file",
+    "delete": "_file",
+    "diff": "_tool",
+    "explain": "_native",
+    "info": "_file",
+    "open": "_file",
+    "rechunk": "_rechunk",
+    "validate": "_tool",
+}
 __all__ = [
     "Dimension", "File", "Group", "Map", "NczarrError", "Variable", "Writer", "copy", "create", "delete", "diff", "explain", "info", "open",
     "rechunk", "validate",
 ]
 __version__ = _native.version()
+
+
+def __getattr__(name):
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_importlib.import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES})
+
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native.after_fork)

@@ -4,6 +4,10 @@ import subprocess
 import sys
 import sysconfig
 
+import pytest
+
+import nczarr
+
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
@@ -14,9 +18,17 @@ def run(program):
 
 
 def test_the_import_loads_no_large_package():
-    others = {"asyncio", "cftime", "dask", "distributed", "fsspec", "h5netcdf", "netCDF4", "pandas", "xarray", "zarr"}
+    others = {"asyncio", "cftime", "dask", "distributed", "fsspec", "h5netcdf", "netCDF4", "numpy", "pandas", "xarray", "zarr"}
     loaded = run("import sys, nczarr; print(*{name.partition('.')[0] for name in sys.modules})")
-    assert "numpy" in loaded and others.isdisjoint(loaded)
+    assert "nczarr" in loaded and others.isdisjoint(loaded)
+
+
+def test_every_public_name_is_found():
+    """Names are imported at their first use."""
+    program = "import nczarr; assert set(nczarr.__all__) <= set(dir(nczarr)); from nczarr import *; print(*sorted(nczarr.__all__))"
+    assert run(program) == sorted(nczarr.__all__)
+    with pytest.raises(AttributeError, match="'nczarr' has no attribute 'opened'"):
+        nczarr.opened
 
 
 def test_28_free_threaded_python_stays_free():
