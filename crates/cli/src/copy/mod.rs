@@ -8,6 +8,7 @@
 
 mod args;
 mod as_nccopy;
+mod attributes;
 mod block;
 mod byte_size;
 mod compare;
@@ -36,6 +37,8 @@ mod source_kind;
 mod sparse;
 pub mod spec;
 mod stage;
+mod storage_layout;
+mod string_length;
 mod strings;
 #[cfg(test)]
 mod table;
