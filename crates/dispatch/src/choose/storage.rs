@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use super::{check_name, parse_target, url_options};
+use super::create::check_name;
+use super::{parse_target, url_options};
 use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, trace};
 use nczarr_storage::ZMap;
 use nczarr_url_infer::Place;
