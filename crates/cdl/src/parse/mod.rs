@@ -11,9 +11,12 @@ mod data;
 mod define;
 mod layout;
 mod netcdf4_needs;
+mod quick_number;
+mod split_rows;
 mod tree;
 mod types;
 mod values;
+mod var_writer;
 
 use std::fmt;
 use std::sync::Arc;
