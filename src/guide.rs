@@ -18,7 +18,7 @@ macro_rules! pages {
         #[doc = "[library#read-packed-data]: crate::guide::library#read-packed-data"]
         #[doc = "[plugins]: crate::guide::plugins"]
         #[doc = "[storage]: crate::guide::storage"]
-        #[doc = "[storage#who-may-write-at-the-same-time]: crate::guide::storage#who-may-write-at-the-same-time"]
+        #[doc = "[storage#concurrent-writers-and-readers]: crate::guide::storage#concurrent-writers-and-readers"]
         #[doc = "[xarray]: crate::guide::xarray"]
         #[doc = ""]
         #[doc = include_str!(concat!("../docs/", $file))]
