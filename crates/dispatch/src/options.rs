@@ -88,6 +88,11 @@ pub struct Options {
     /// Whether a dataset of one file that is only read is mapped into memory. If another process truncates
     /// the file during a read, the system ends this process.
     pub memory_map: bool,
+    /// Whether the rules of netCDF-C apply where this library allows more. The C library sets it.
+    ///
+    /// An HDF5 file with a link that leads nowhere is refused (`NC_EHDFERR`). So is writing to an HDF5 file
+    /// without an order of creation (`NC_ECANTWRITE`). Variables of types that netCDF lacks are left out.
+    pub netcdf_c_rules: bool,
     /// The observer of transfers.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -118,6 +123,7 @@ impl Default for Options {
             annotate: false,
             growing: Vec::new(),
             memory_map: false,
+            netcdf_c_rules: false,
             progress: None,
         }
     }
@@ -138,6 +144,7 @@ impl fmt::Debug for Options {
             .field("annotate", &self.annotate)
             .field("growing", &self.growing)
             .field("memory_map", &self.memory_map)
+            .field("netcdf_c_rules", &self.netcdf_c_rules)
             .field("progress", &self.progress.is_some())
             .finish()
     }

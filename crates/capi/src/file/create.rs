@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{Clobber, Options};
+use nczarr::dispatch::Clobber;
 use nczarr::{Error, ErrorKind, Kind, Place, Registry, Result};
 
 use super::{flags, path, settings};
@@ -36,7 +36,7 @@ fn create(path: &TextPtr, cmode: c_int, initial: usize, ncidp: OutPtr<c_int>) ->
         return Ok(());
     }
     let mut place = path::place(bytes);
-    let (registry, options) = (nczarr::registry()?, Options::default());
+    let (registry, options) = (nczarr::registry()?, super::options());
     let clobber = if cmode & flags::NOCLOBBER != 0 { Clobber::Refuse } else { Clobber::Replace };
     let mut classic_model = cmode & flags::CLASSIC_MODEL != 0;
     // A URL names its format itself.

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use nczarr::dispatch::{Clobber, Options, SharedBytes};
+use nczarr::dispatch::{Clobber, SharedBytes};
 use nczarr::{ErrorKind, Kind, Result};
 
 use super::{flags, path, settings};
@@ -49,7 +49,7 @@ c_functions! {
         let kind = flags::kind(mode & !flags::INMEMORY, settings::default_kind())?;
         let place = kind.modes().iter().fold(path::place(bytes), |place, &word| place.mode(word));
         let classic_model = kind == Kind::NetCdf4Classic;
-        let (registry, options) = (nczarr::registry()?, Options::default());
+        let (registry, options) = (nczarr::registry()?, super::options());
         let dataset =
             registry.create_in_memory(&place, Clobber::Replace, classic_model, &options, false)?;
         let file = OpenFile::new(dataset, bytes.to_vec(), mode | flags::INMEMORY)?.in_memory(MemoryFile::Created);
@@ -85,7 +85,7 @@ fn open(path: &TextPtr, mode: c_int, info: MemIo, ncidp: OutPtr<c_int>) -> Resul
     }
     let writable = mode & flags::WRITE != 0;
     let lent = LentMemory::new(info.memory, info.size);
-    let (registry, options) = (nczarr::registry()?, Options::default());
+    let (registry, options) = (nczarr::registry()?, super::options());
     let content = SharedBytes::from(LentBytes(Arc::clone(&lent)));
     let dataset = registry.open_bytes(&path::place(bytes), content, writable, &options)?;
     // The library owns the memory only if it could be opened.

@@ -14,3 +14,4 @@ mod process;
 mod settings;
 
 pub use settings::cache as cache_settings;
+use settings::options;

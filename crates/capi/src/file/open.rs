@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::fs;
 use std::sync::Arc;
 
-use nczarr::dispatch::Options;
 use nczarr::{Error, ErrorKind, Result};
 
 use super::{flags, path};
@@ -33,7 +32,7 @@ fn open(path: &TextPtr, mode: c_int, ncidp: OutPtr<c_int>) -> Result<()> {
     }
     let place = path::place(bytes);
     let writable = mode & flags::WRITE != 0;
-    let (registry, options) = (nczarr::registry()?, Options::default());
+    let (registry, options) = (nczarr::registry()?, super::options());
     let opened = if mode & flags::DISKLESS != 0 {
         registry.open_in_memory(&place, writable, &options, mode & flags::PERSIST != 0)
     } else {

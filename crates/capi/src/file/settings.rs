@@ -3,13 +3,20 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
-use nczarr::dispatch::settings;
+use nczarr::dispatch::{Options, settings};
 use nczarr::{CacheConfig, ErrorKind, Kind, Result};
 
 use crate::boundary::pointer::OutPtr;
 
 /// The format of new datasets whose flags name none. In C that is CDF-1 at the beginning.
 static DEFAULT_KIND: Mutex<Kind> = Mutex::new(Kind::Cdf1);
+
+/// Returns the options of datasets. The rules of netCDF-C apply where the Rust library allows more.
+pub fn options() -> Options {
+    let mut options = Options::default();
+    options.netcdf_c_rules = true;
+    options
+}
 
 /// Returns the format of new datasets whose flags name none.
 pub fn default_kind() -> Kind {

@@ -6,6 +6,7 @@ mod attributes;
 mod c;
 mod c_program;
 mod errors;
+mod foreign;
 mod ids;
 mod memory;
 mod modes;

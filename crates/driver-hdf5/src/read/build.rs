@@ -3,7 +3,7 @@
 use nczarr_dispatch::{Fault, Registry};
 use nczarr_model::{
     Att, Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result,
-    Values, Var, VarFill, fill,
+    Values, Var, VarFill, VarId, fill,
 };
 
 use super::attributes::StoredAttribute;
@@ -14,7 +14,7 @@ use super::messages::{DataLayout, Dataspace};
 use super::types::{self, TypeTable};
 use super::unsupported;
 use super::values::{self, ElementDecoder};
-use super::walk::{DatasetStorage, FileDataset, FileTree};
+use super::walk::{DatasetStorage, FileDataset, FileTree, Oddities};
 use super::widened::BitField;
 
 /// Attributes that netCDF hides.
@@ -61,13 +61,77 @@ pub(crate) struct LoadedFile {
     pub(crate) properties: Option<String>,
     /// The file has no sign that netCDF wrote it.
     pub(crate) foreign: bool,
+    pub(crate) oddities: Oddities,
+    /// Attributes of text of a fixed size that netCDF would store in another form.
+    pub(crate) texts: Vec<(GroupId, Option<VarId>, StoredText)>,
+    /// All attributes that netCDF would store in another form.
+    pub(crate) foreign_atts: Vec<(GroupId, Option<VarId>, String)>,
 }
 
-/// Builds the model.
+/// The character set UTF-8 and padding with zeros, in the form of a string.
+const UTF8: u8 = 1 << 4;
+
+/// Whether an attribute has the type and shape that netCDF stores for its values.
+fn has_own_form(attribute: &StoredAttribute, values: &Values) -> bool {
+    let Ok(ty) = &attribute.ty else { return false };
+    let own_type = match ty.class {
+        DatatypeClass::Text { form } => form == 0 && matches!(values, Values::Char(_)),
+        DatatypeClass::Strings { form } => form == UTF8,
+        DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. } => {
+            ty.size == 1 || big_endian == cfg!(target_endian = "big")
+        }
+        _ => true,
+    };
+    own_type
+        && match attribute.space.dims.as_deref() {
+            None => values.is_empty(),
+            Some([]) => matches!(values, Values::Char(_)),
+            Some([_]) => !matches!(values, Values::Char(_)),
+            Some(_) => false,
+        }
+}
+
+/// An attribute of text, as stored.
+#[derive(Debug)]
+pub(crate) struct StoredText {
+    pub(crate) name: String,
+    /// Size of a string in bytes.
+    pub(crate) size: u32,
+    /// The bit field of the datatype: padding and character set.
+    pub(crate) form: u8,
+    /// The shape; `None` for a null dataspace.
+    pub(crate) dims: Option<Vec<u64>>,
+    pub(crate) bytes: Vec<u8>,
+    /// The values that the model shows.
+    pub(crate) values: Values,
+}
+
+impl StoredText {
+    /// Returns the stored form of an attribute of text.
+    fn of(attribute: &StoredAttribute, values: &Values) -> Option<Self> {
+        let ty = attribute.ty.as_ref().ok()?;
+        let DatatypeClass::Text { form } = ty.class else { return None };
+        Some(Self {
+            name: attribute.name.clone(),
+            size: ty.size,
+            form,
+            dims: attribute.space.dims.clone(),
+            bytes: attribute.bytes.clone(),
+            values: values.clone(),
+        })
+    }
+}
+
+/// Builds the model. `as_netcdf_c`: variables of types that netCDF lacks are left out.
 ///
 /// # Errors
 /// `NC_EHDFERR` if the file is damaged; errors of the model about names.
-pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> Result<LoadedFile> {
+pub(crate) fn build(
+    file: &HdfFile,
+    registry: &Registry,
+    mut tree: FileTree,
+    as_netcdf_c: bool,
+) -> Result<LoadedFile> {
     let mut model = Model::new();
     for group in tree.groups.iter().skip(1) {
         let parent = GroupId(group.parent.unwrap_or(0) as u32);
@@ -88,7 +152,7 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
     let foreign =
         properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let unshown = tree.hidden_content.pop().or_else(|| unsupported::of(file, &tree, &dims));
-    let FileTree { groups, faults, .. } = tree;
+    let FileTree { groups, faults, oddities, .. } = tree;
     let mut builder = ModelBuilder {
         file,
         registry,
@@ -97,6 +161,10 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
         stored: Vec::new(),
         faults,
         converted: None,
+        as_netcdf_c,
+        untyped: None,
+        texts: Vec::new(),
+        foreign_atts: Vec::new(),
     };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
@@ -106,22 +174,25 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
             builder.var(id, own, dataset);
         }
         let path = builder.model.group_path(id)?;
-        let (atts, problem) = builder.atts(&path, group.attributes, None);
+        let (atts, problem) = builder.atts(&path, (id, None), group.attributes, None);
         builder.faults.extend(problem.map(|error| Fault::damaged(&path, format_args!("{error:#}"))));
         builder.model.group_mut(id)?.atts = atts;
     }
-    let ModelBuilder { model, stored, faults, converted, .. } = builder;
+    let ModelBuilder { model, stored, faults, converted, untyped, texts, foreign_atts, .. } = builder;
     let made_up = dims.has_phony();
     Ok(LoadedFile {
         model,
         stored,
         faults,
-        hidden_content: unshown,
+        hidden_content: unshown.or(untyped),
         classic,
         phony_dims: made_up,
         converted,
         properties,
         foreign,
+        oddities,
+        texts,
+        foreign_atts,
     })
 }
 
@@ -133,6 +204,12 @@ struct ModelBuilder<'f> {
     stored: Vec<Option<(DatasetStorage, Dataspace)>>,
     faults: Vec<Fault>,
     converted: Option<String>,
+    /// Variables of types that netCDF lacks are left out.
+    as_netcdf_c: bool,
+    /// The first such variable.
+    untyped: Option<String>,
+    texts: Vec<(GroupId, Option<VarId>, StoredText)>,
+    foreign_atts: Vec<(GroupId, Option<VarId>, String)>,
 }
 
 impl ModelBuilder<'_> {
@@ -141,7 +218,9 @@ impl ModelBuilder<'_> {
         let FileDataset { name, attributes, space, stored, other, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let path = self.model.fqn(group, &name).unwrap_or_else(|_| name.clone());
-        let (atts, problem) = self.atts(&path, attributes, other.as_deref());
+        // A variable that is left out closes the file for writing, so its number does not matter.
+        let id = VarId(self.stored.len() as u32);
+        let (atts, problem) = self.atts(&path, (group, Some(id)), attributes, other.as_deref());
         let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
         let stored = stored.and_then(|stored| {
             let described = self.describe(&mut var, &stored, &space);
@@ -153,6 +232,11 @@ impl ModelBuilder<'_> {
         });
         let stored = match problem.map_or(stored, Err) {
             Ok(stored) => Some((stored, space)),
+            Err(error) if self.as_netcdf_c && error.kind() == ErrorKind::BadTypId => {
+                self.untyped.get_or_insert(format!("variable {path:?}: {error:#}"));
+                self.faults.push(Fault::left_out(path, format_args!("{error:#}")));
+                return;
+            }
             Err(error) => {
                 var.problem = Some(error.at(&var.name));
                 None
@@ -248,6 +332,7 @@ impl ModelBuilder<'_> {
     fn atts(
         &mut self,
         owner: &str,
+        (group, var): (GroupId, Option<VarId>),
         attributes: Vec<StoredAttribute>,
         other: Option<&HdfFile>,
     ) -> (Att, Option<Error>) {
@@ -265,6 +350,11 @@ impl ModelBuilder<'_> {
                             format!("attribute {:?} of {owner:?} has the type {}", attribute.name, ty.name())
                         };
                         self.converted.get_or_insert_with(what);
+                    }
+                    if !has_own_form(&attribute, &values) {
+                        let text = StoredText::of(&attribute, &values);
+                        self.texts.extend(text.map(|text| (group, var, text)));
+                        self.foreign_atts.push((group, var, attribute.name.clone()));
                     }
                     atts.insert(attribute.name, values);
                 }
@@ -286,7 +376,7 @@ impl ModelBuilder<'_> {
     fn values(&mut self, attribute: &StoredAttribute, other: Option<&HdfFile>) -> Result<Values> {
         let StoredAttribute { ty, space, bytes, .. } = attribute;
         let ty = ty.as_ref().map_err(Clone::clone)?;
-        if matches!(ty.class, DatatypeClass::Text) {
+        if matches!(ty.class, DatatypeClass::Text { .. }) {
             return Ok(match &space.dims {
                 Some(dims) if !dims.is_empty() => Values::String(
                     bytes.chunks_exact(ty.size as usize).map(values::text).collect::<Vec<NcString>>(),

@@ -39,7 +39,10 @@ pub(crate) enum DatatypeClass {
         half: Option<Half>,
     },
     /// Text of fixed size.
-    Text,
+    Text {
+        /// The bit field: padding in the low four bits, then the character set.
+        form: u8,
+    },
     Opaque,
     Compound(Vec<CompoundMember>),
     Enum {
@@ -47,7 +50,10 @@ pub(crate) enum DatatypeClass {
         members: Vec<(String, Vec<u8>)>,
     },
     /// Text of variable length.
-    Strings,
+    Strings {
+        /// As the form of `Text`.
+        form: u8,
+    },
     List(Box<Datatype>),
     Array {
         shape: Vec<u32>,
@@ -141,7 +147,7 @@ impl Datatype {
                 at.skip(2)?;
                 DatatypeClass::Other("time")
             }
-            3 => DatatypeClass::Text,
+            3 => DatatypeClass::Text { form: bits as u8 },
             4 => {
                 at.skip(4)?;
                 DatatypeClass::Other("bitfield")
@@ -167,7 +173,7 @@ impl Datatype {
             9 => {
                 let base = Self::next(at, depth)?;
                 match bits & 15 {
-                    1 => DatatypeClass::Strings,
+                    1 => DatatypeClass::Strings { form: (bits >> 4) as u8 },
                     _ => DatatypeClass::List(Box::new(base)),
                 }
             }
@@ -209,7 +215,7 @@ impl Datatype {
             other => return Err(damaged(format!("datatype: unknown class {other}"))),
         };
         let least = match class {
-            DatatypeClass::Strings | DatatypeClass::List(_) => 8,
+            DatatypeClass::Strings { .. } | DatatypeClass::List(_) => 8,
             _ => 1,
         };
         if size < least {
@@ -242,9 +248,9 @@ impl Datatype {
                     DatatypeClass::Float { ieee: a, half: h, .. },
                     DatatypeClass::Float { ieee: b, half: k, .. },
                 ) => (a, h) == (b, k),
-                (DatatypeClass::Text, DatatypeClass::Text)
+                (DatatypeClass::Text { .. }, DatatypeClass::Text { .. })
                 | (DatatypeClass::Opaque, DatatypeClass::Opaque)
-                | (DatatypeClass::Strings, DatatypeClass::Strings) => true,
+                | (DatatypeClass::Strings { .. }, DatatypeClass::Strings { .. }) => true,
                 (DatatypeClass::Compound(a), DatatypeClass::Compound(b)) => {
                     let alike = |(a, b): (&CompoundMember, &CompoundMember)| {
                         a.name == b.name && a.offset == b.offset && a.ty.is_like(&b.ty)
@@ -304,7 +310,7 @@ impl Datatype {
             DatatypeClass::Float { half: Some(Half::BFloat16), .. } => "bfloat16".to_owned(),
             DatatypeClass::Float { half: Some(Half::Binary16), .. } => "float16".to_owned(),
             DatatypeClass::Float { .. } => format!("float of {bits} bits"),
-            DatatypeClass::Text | DatatypeClass::Strings => "string".to_owned(),
+            DatatypeClass::Text { .. } | DatatypeClass::Strings { .. } => "string".to_owned(),
             DatatypeClass::Opaque => "opaque".to_owned(),
             DatatypeClass::Compound(_) if self.complex => format!("complex{bits}"),
             DatatypeClass::Compound(_) => "compound".to_owned(),

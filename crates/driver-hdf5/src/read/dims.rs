@@ -53,7 +53,7 @@ fn find<'a>(dataset: &'a FileDataset, name: &str) -> Option<&'a StoredAttribute>
 /// Returns the text of an attribute of fixed or variable length. It is empty if it cannot be read.
 pub(super) fn text(file: &HdfFile, attribute: &StoredAttribute) -> Vec<u8> {
     let bytes = match &attribute.ty {
-        Ok(ty) if matches!(ty.class, DatatypeClass::Strings) => {
+        Ok(ty) if matches!(ty.class, DatatypeClass::Strings { .. }) => {
             let mut found = [NcString::new()];
             match ElementDecoder::new(file).strings(ty, &attribute.bytes, &mut found) {
                 Ok(()) => found[0].as_bytes().to_vec(),

@@ -45,6 +45,14 @@ pub(crate) fn is_group(header: &ObjectHeader) -> bool {
         .any(|&ty| header.find(ty).is_some())
 }
 
+/// Whether the file records the order in which the links of a group were created.
+pub(crate) fn has_order(header: &ObjectHeader) -> bool {
+    // After the version.
+    header
+        .find(message_type::LINK_INFO)
+        .is_some_and(|message| message.bytes.get(1).is_some_and(|flags| flags & 1 != 0))
+}
+
 /// Reads the links of a group. They are in creation order if the file records it, else sorted by name.
 ///
 /// # Errors

@@ -50,7 +50,8 @@ mod widened;
 #[cfg(test)]
 mod limits;
 
-pub(crate) use datatype::Datatype;
+pub(crate) use build::StoredText;
+pub(crate) use datatype::{Datatype, DatatypeClass};
 pub(crate) use file::HdfFile;
 pub(crate) use file_bytes::FileBytes;
 pub(crate) use index::ChunkTable;

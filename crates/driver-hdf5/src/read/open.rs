@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Registry};
+use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest};
 use nczarr_model::{Error, ErrorKind, ModelCell, Result};
 use nczarr_storage::source::{ByteSource, InitialRead, SharedBytes};
 
@@ -121,19 +121,27 @@ fn open_store(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dat
 }
 
 /// Reads the model of a file. Returns also the version of the superblock.
-pub(crate) fn open_hdf(store: FileBytes, registry: &Registry) -> Result<(HdfFile, u8, LoadedFile)> {
+///
+/// # Errors
+/// `NC_EHDFERR` if the file is damaged, or if the rules of netCDF-C apply and a link leads nowhere.
+pub(crate) fn open_hdf(store: FileBytes, request: &OpenRequest<'_>) -> Result<(HdfFile, u8, LoadedFile)> {
+    let as_netcdf_c = request.options.netcdf_c_rules;
     let store = Arc::new(store);
     // An unreadable object does not stop the walk, so the objects of a level are requested together.
     store.in_rounds(|| {
         let (file, superblock) = superblock::open(Arc::clone(&store))?;
         let tree = walk::walk(&file)?;
-        let built = build::build(&file, registry, tree)?;
+        let built = build::build(&file, request.registry, tree, as_netcdf_c)?;
+        if let Some(path) = built.oddities.dangling_link.as_ref().filter(|_| as_netcdf_c) {
+            let what = "the link leads to no object, so netCDF-C refuses the file";
+            return Err(ErrorKind::HdfErr.context(what).at(path));
+        }
         Ok((file, superblock.version, built))
     })
 }
 
 fn read(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dataset>> {
-    let (file, version, built) = open_hdf(store, request.registry)?;
+    let (file, version, built) = open_hdf(store, request)?;
     let LoadedFile { model, stored, faults, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());

@@ -107,7 +107,7 @@ impl TypeTable {
             ty = base;
         }
         let nc_type = match ty.class {
-            DatatypeClass::Text => {
+            DatatypeClass::Text { .. } => {
                 if ty.size > 1 {
                     shape.push(ty.size);
                 }
@@ -142,14 +142,14 @@ impl TypeTable {
                     NcType::Double
                 }
             }
-            DatatypeClass::Text => {
+            DatatypeClass::Text { .. } => {
                 if ty.size == 1 {
                     NcType::Char
                 } else {
                     NcType::String
                 }
             }
-            DatatypeClass::Strings => NcType::String,
+            DatatypeClass::Strings { .. } => NcType::String,
             DatatypeClass::Compound(_)
             | DatatypeClass::Enum { .. }
             | DatatypeClass::List(_)
@@ -198,7 +198,7 @@ impl TypeTable {
                     while let DatatypeClass::Array { base, .. } = &inner.class {
                         inner = base;
                     }
-                    if !matches!(inner.class, DatatypeClass::Text) {
+                    if !matches!(inner.class, DatatypeClass::Text { .. }) {
                         self.of_dataset(inner, model)?;
                     }
                 }

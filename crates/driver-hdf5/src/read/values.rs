@@ -29,7 +29,7 @@ const EACH: u64 = 256;
 /// Whether all elements of a type have the same size.
 pub(crate) fn is_fixed(ty: &Datatype) -> bool {
     match &ty.class {
-        DatatypeClass::Strings | DatatypeClass::List(_) => false,
+        DatatypeClass::Strings { .. } | DatatypeClass::List(_) => false,
         DatatypeClass::Compound(members) => members.iter().all(|member| is_fixed(&member.ty)),
         DatatypeClass::Array { base, .. } => is_fixed(base),
         _ => true,
@@ -148,11 +148,11 @@ impl<'f> ElementDecoder<'f> {
                 self.expect(ty, &bytes[number * ty.size as usize..]);
             }
             match &ty.class {
-                DatatypeClass::Text => *out = text(element),
-                DatatypeClass::Strings if GlobalHeapId::parse(self.file, element)?.is_null() => {
+                DatatypeClass::Text { .. } => *out = text(element),
+                DatatypeClass::Strings { .. } if GlobalHeapId::parse(self.file, element)?.is_null() => {
                     *out = NcString::nil()
                 }
-                DatatypeClass::Strings => self.items(element, 1, &mut |_, items| {
+                DatatypeClass::Strings { .. } => self.items(element, 1, &mut |_, items| {
                     *out = text(items);
                     Ok(())
                 })?,
@@ -175,7 +175,9 @@ impl<'f> ElementDecoder<'f> {
 
     /// Prefetches the collections of the next elements.
     pub(super) fn expect(&self, ty: &Datatype, bytes: &[u8]) {
-        if !self.file.is_remote() || !matches!(ty.class, DatatypeClass::Strings | DatatypeClass::List(_)) {
+        if !self.file.is_remote()
+            || !matches!(ty.class, DatatypeClass::Strings { .. } | DatatypeClass::List(_))
+        {
             return;
         }
         let next = bytes.chunks_exact(ty.size as usize).take(TOGETHER);
@@ -196,7 +198,7 @@ impl<'f> ElementDecoder<'f> {
     /// Packs one element as a part of another.
     fn pack(&mut self, ty: &Datatype, element: &[u8], packer: &mut Packer) -> Result<()> {
         match &ty.class {
-            DatatypeClass::Strings => self.items(element, 1, &mut |_, items| {
+            DatatypeClass::Strings { .. } => self.items(element, 1, &mut |_, items| {
                 packer.string(text(items).as_bytes());
                 Ok(())
             }),

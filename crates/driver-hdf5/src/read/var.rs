@@ -63,7 +63,7 @@ pub(super) fn byte_order(ty: &Datatype) -> Option<bool> {
     match &ty.class {
         DatatypeClass::Integer { big_endian, .. } if ty.is_whole() => Some(*big_endian),
         DatatypeClass::Float { big_endian, half: None, .. } => Some(*big_endian),
-        DatatypeClass::Text if ty.size == 1 => Some(false),
+        DatatypeClass::Text { .. } if ty.size == 1 => Some(false),
         _ => None,
     }
 }

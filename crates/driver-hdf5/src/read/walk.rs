@@ -71,6 +71,16 @@ pub(crate) struct FileTree {
     pub(crate) faults: Vec<Fault>,
     /// Items that netCDF does not show. Rewriting the metadata would lose them.
     pub(crate) hidden_content: Vec<String>,
+    pub(crate) oddities: Oddities,
+}
+
+/// Properties for which netCDF-C refuses a file.
+#[derive(Debug, Default)]
+pub(crate) struct Oddities {
+    /// The path of the first link that leads to no object.
+    pub(crate) dangling_link: Option<String>,
+    /// The path of the first group without an order of creation. netCDF-C does not write to the file.
+    pub(crate) unordered_group: Option<String>,
 }
 
 impl FileTree {
@@ -97,7 +107,12 @@ const DEPTH: usize = 200;
 /// # Errors
 /// `NC_EHDFERR` if the root group is damaged.
 pub(crate) fn walk(file: &HdfFile) -> Result<FileTree> {
-    let mut tree = FileTree { groups: Vec::new(), faults: Vec::new(), hidden_content: Vec::new() };
+    let mut tree = FileTree {
+        groups: Vec::new(),
+        faults: Vec::new(),
+        hidden_content: Vec::new(),
+        oddities: Oddities::default(),
+    };
     let mut walker = FileWalker {
         file,
         budget: WalkBudget::new(file, 8),
@@ -159,6 +174,10 @@ impl FileWalker<'_> {
             }
             Ok(links) => links,
         };
+        if !links::has_order(header) {
+            let path = path();
+            self.tree.oddities.unordered_group.get_or_insert(path);
+        }
         self.tree.faults.append(&mut faults);
         self.above.push(header.address);
         let objects = links.iter().filter_map(|link| match link.target {
@@ -200,6 +219,13 @@ impl FileWalker<'_> {
         self.tree.faults.push(Fault::left_out(path, why));
     }
 
+    /// Leaves out a link that leads to no object.
+    fn dangling(&mut self, group: usize, link: &GroupLink, why: &str) {
+        let path = self.tree.path(group, &link.name);
+        self.tree.oddities.dangling_link.get_or_insert(path);
+        self.left_out(group, link, why);
+    }
+
     /// Takes the target of a link. A group is returned, to be visited later.
     fn link(&mut self, group: usize, link: &GroupLink, here: u64) -> Result<Option<ObjectHeader>> {
         let address = match &link.target {
@@ -215,12 +241,12 @@ impl FileWalker<'_> {
                 return self.external(group, link, file, path).map(|()| None);
             }
             LinkTarget::Elsewhere => {
-                self.left_out(group, link, "its link is user-defined and cannot be followed");
+                self.dangling(group, link, "its link is user-defined and cannot be followed");
                 return Ok(None);
             }
         };
         let Some(address) = address else {
-            self.left_out(group, link, "its link leads to no object");
+            self.dangling(group, link, "its link leads to no object");
             return Ok(None);
         };
         let header = ObjectHeader::read(self.file, address)?;
@@ -289,7 +315,7 @@ impl FileWalker<'_> {
             Some(other) => Arc::clone(other),
             None => {
                 let Some(other) = virtual_dataset::file(self.file, file)? else {
-                    self.left_out(
+                    self.dangling(
                         group,
                         link,
                         &format!("its link leads to the file {file:?}, which does not exist"),
@@ -301,7 +327,7 @@ impl FileWalker<'_> {
         };
         let ResolvedPath::Object(address) = paths::follow(&other, path, other.root, &mut self.budget)? else {
             let why = format!("its link leads to {path:?} in the file {file:?}, which has no such object");
-            self.left_out(group, link, &why);
+            self.dangling(group, link, &why);
             return Ok(());
         };
         let header = ObjectHeader::read(&other, address)?;

@@ -50,7 +50,10 @@ impl WritableDataset {
             Edit::DefVar { name, dims, .. } => {
                 check_var_name(name)?;
                 plan::check_rank(dims.len()).map_err(|error| error.at(name))?;
-                check_elements(&model, dims).map_err(|error| error.at(name))?;
+                // netCDF-C stores such a variable, although nothing can be written to it.
+                if !self.shared.options.netcdf_c_rules {
+                    check_elements(&model, dims).map_err(|error| error.at(name))?;
+                }
             }
             Edit::RenameVar { name, .. } => check_var_name(name)?,
             Edit::DefGroup { parent, name } => new_object(&model, parent, name)?,

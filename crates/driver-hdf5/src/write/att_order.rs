@@ -1,10 +1,10 @@
 //! The order of attributes in the file, where it differs from that of the session.
 //!
 //! HDF5 stores attributes in the order of their creation. netCDF-C creates an attribute anew if its name,
-//! type or number of values changes, so it moves behind those that exist. The session that changes it keeps
-//! its place.
+//! type or number of values changes, so it moves behind those that exist. It does the same with an attribute
+//! whose stored form is not its own. The session that changes it keeps its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nczarr_model::{Att, Defined, Edit, GroupId, Model, Result, Values, VarId, name};
 
@@ -21,12 +21,17 @@ pub(super) struct AttOrders {
     /// A file exists. Before that, attributes are created in the order of the session.
     stored: bool,
     orders: HashMap<AttPlace, Vec<String>>,
+    /// Attributes of an opened file in a form that netCDF would not give them.
+    foreign: HashSet<(AttPlace, String)>,
 }
 
 impl AttOrders {
     /// Makes the orders of a file that was opened.
-    pub(super) fn of_opened() -> Self {
-        Self { stored: true, ..Self::default() }
+    ///
+    /// `foreign`: the attributes in a form that netCDF would not give them.
+    pub(super) fn of_opened(foreign: Vec<(GroupId, Option<VarId>, String)>) -> Self {
+        let foreign = foreign.into_iter().map(|(group, var, name)| (place(group, var), name)).collect();
+        Self { stored: true, foreign, ..Self::default() }
     }
 
     /// Applies an edit to the model, and notes which attribute it moves to the end.
@@ -54,7 +59,8 @@ impl AttOrders {
         let stays = match *edit {
             Edit::PutAtt { values, .. } => {
                 let alike = |old: &Values| old.nc_type() == values.nc_type() && old.len() == values.len();
-                model.atts(group, var)?.get(&*old).is_none_or(alike)
+                !self.foreign.contains(&(place(group, var), old.to_string()))
+                    && model.atts(group, var)?.get(&*old).is_none_or(alike)
             }
             Edit::RenameAtt { to, .. } => *name::nfc(to) == *old,
             _ => false,
@@ -62,6 +68,7 @@ impl AttOrders {
         let applied = apply(model);
         if applied.is_ok() && !stays {
             order.retain(|name| **name != *old);
+            self.foreign.remove(&(place(group, var), old.into_owned()));
         }
         self.orders.insert(place(group, var), order);
         applied

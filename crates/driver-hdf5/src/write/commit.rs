@@ -127,6 +127,7 @@ impl WritableDataset {
         let metadata = FileMetadata {
             model,
             orders,
+            texts: &self.shared.texts,
             lens,
             places,
             properties: self.info.properties.as_deref().unwrap_or_default(),

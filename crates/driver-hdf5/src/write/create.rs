@@ -69,6 +69,7 @@ pub(super) fn start(
             registry: Arc::clone(request.registry),
             options: request.options.clone(),
             closing: Arc::default(),
+            texts: Default::default(),
         }),
         info: DatasetInfo::new(&INFO, format)
             .writable(true)

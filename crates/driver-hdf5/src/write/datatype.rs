@@ -26,8 +26,13 @@ fn head(out: &mut Vec<u8>, version: u8, class: u8, bits: u32, size: usize) -> Re
 
 /// Describes a string of fixed size. A shorter text ends with a zero.
 pub(super) fn text(size: usize) -> Result<Vec<u8>> {
+    text_of(size, 0)
+}
+
+/// Describes a string of fixed size with a bit field for padding and character set.
+pub(super) fn text_of(size: usize, form: u8) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    head(&mut out, 1, 3, 0, size)?;
+    head(&mut out, 1, 3, u32::from(form), size)?;
     Ok(out)
 }
 

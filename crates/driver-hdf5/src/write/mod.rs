@@ -2,8 +2,8 @@
 //!
 //! Metadata are a tree of small structures, each made by its own module: `header`, `datatype`, `dense`,
 //! `heap`, `chunk_index`, `superblock`. `netcdf` combines them into an `image` by netCDF-4's conventions. The
-//! chunk engine writes data at once, to free space (`file`, `chunks`, `contiguous`, `vlen`, `nul_check`).
-//! `commit` writes the metadata that lead to them.
+//! chunk engine writes data at once, to free space (`file`, `chunks`, `contiguous`, `vlen`, `fixed_text`,
+//! `nul_check`). `commit` writes the metadata that lead to them.
 
 mod admit;
 mod att_order;
@@ -19,6 +19,7 @@ mod datatype;
 mod dense;
 mod element;
 mod file;
+mod fixed_text;
 mod header;
 mod heap;
 mod image;

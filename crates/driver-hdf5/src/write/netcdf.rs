@@ -13,6 +13,7 @@ use super::bytes::{PutBytes, UNDEFINED};
 use super::chunk_index::{self, ChunkExtent};
 use super::datatype::{self, NATIVE_BIG};
 use super::element;
+use super::fixed_text::{FixedText, FixedTexts};
 use super::header::{AttributeMessage, DataspaceMessage, DatatypeMessage, HeaderBuilder, LinkMessage, kind};
 use super::image::MetadataImage;
 
@@ -75,6 +76,7 @@ impl DataPlacement {
 pub(super) struct FileMetadata<'m> {
     pub(super) model: &'m Model,
     pub(super) orders: &'m AttOrders,
+    pub(super) texts: &'m FixedTexts,
     /// The length of each dimension.
     pub(super) lens: &'m [u64],
     /// Where the data of each variable are.
@@ -233,7 +235,9 @@ impl MetadataBuilder<'_> {
         out: &mut Vec<AttributeMessage>,
     ) -> Result<()> {
         for (name, values) in self.metadata.orders.sorted(group, var, atts) {
-            out.push(self.attribute(name, values).map_err(|error| error.at(name))?);
+            let kept = self.metadata.texts.attribute(group, var, name, values);
+            let made = kept.and_then(|kept| kept.map_or_else(|| self.attribute(name, values), Ok));
+            out.push(made.map_err(|error| error.at(name))?);
         }
         Ok(())
     }
@@ -330,12 +334,16 @@ impl MetadataBuilder<'_> {
         let count = space.iter().fold(1_u64, |count, &(len, _)| count.saturating_mul(len));
         let space = if space.is_empty() { DataspaceMessage::Scalar } else { DataspaceMessage::Simple(space) };
         let big = is_big(var);
-        let item = datatype::stored_size(model, var.xtype)?;
+        let text = metadata.texts.of_var(id);
+        let item = item_size(model, var, text)?;
         let mut header = HeaderBuilder::default();
         header.put(kind::DATASPACE, &space.message());
-        header.put_datatype(&self.datatype(var.xtype, big)?);
+        header.put_datatype(&match text {
+            Some(text) => text.message()?,
+            None => self.datatype(var.xtype, big)?,
+        });
         let whole = place.is_whole(&lens);
-        let fill = self.fill(var, big, item, place, whole)?;
+        let fill = self.fill(var, text, item, place, whole)?;
         header.put_constant(kind::FILL_VALUE, &fill);
         self.layout(&mut header, place, count.saturating_mul(item as u64), item)?;
         let mut attributes = Vec::new();
@@ -380,7 +388,7 @@ impl MetadataBuilder<'_> {
     fn fill(
         &mut self,
         var: &Var,
-        big: bool,
+        text: Option<FixedText>,
         item: usize,
         place: &DataPlacement,
         whole: bool,
@@ -392,13 +400,13 @@ impl MetadataBuilder<'_> {
             DataPlacement::Chunked { .. } => 3,
         };
         let model = self.metadata.model;
-        let is_fixed = model.is_fixed(var.xtype)?;
+        let is_fixed = text.is_some() || model.is_fixed(var.xtype)?;
         // HDF5 does not allow data of variable length that are never filled.
         if var.fill == VarFill::NoFill {
             let when = if whole && is_fixed { FILL_NEVER } else { FILL_WHEN_ALLOCATED };
             return Ok(vec![3, taken | when]);
         }
-        let value = fill_bytes(model, var, big, item, &mut self.image)?;
+        let value = fill_bytes(model, var, text, item, &mut self.image)?;
         // Zeros are the default. HDF5 up to 1.10 cannot read absent chunks of variable-length elements with a
         // fill value.
         if var.fill_value().is_none() && (value.len() > LONG_FILL || !is_fixed) {
@@ -461,17 +469,23 @@ pub(super) fn is_big(var: &Var) -> bool {
     }
 }
 
+/// Returns the size of a stored element of a variable in bytes.
+pub(super) fn item_size(model: &Model, var: &Var, text: Option<FixedText>) -> Result<usize> {
+    text.map_or_else(|| datatype::stored_size(model, var.xtype), |text| Ok(text.size))
+}
+
 /// Returns the stored form of an unwritten element.
 pub(super) fn fill_bytes(
     model: &Model,
     var: &Var,
-    big: bool,
+    text: Option<FixedText>,
     item: usize,
     heap: &mut dyn element::HeapWriter,
 ) -> Result<Vec<u8>> {
-    match var.fill_value() {
-        Some(value) => Ok(element::values(model, &value, big, heap)?.0),
-        None => Ok(vec![0; item]),
+    match (var.fill_value(), text) {
+        (value, Some(text)) => text.fill_bytes(value),
+        (Some(value), None) => Ok(element::values(model, &value, is_big(var), heap)?.0),
+        (None, None) => Ok(vec![0; item]),
     }
 }
 

@@ -10,7 +10,8 @@ use nczarr_model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result
 
 use super::chunks::MAX_RANK;
 use super::datatype::stored_size;
-use super::netcdf::{StoredFilter, is_big};
+use super::fixed_text::FixedText;
+use super::netcdf::{StoredFilter, is_big, item_size};
 
 /// Most bytes of compact data.
 const COMPACT: u64 = 60 << 10;
@@ -38,7 +39,13 @@ pub(super) enum StorageForm {
 /// # Errors
 /// `NC_EMAXDIMS` or `NC_EBADCHUNK` for shapes that HDF5 cannot hold; `NC_ENOFILTER` or `NC_EFILTER` for
 /// filters.
-pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Limits) -> Result<StoragePlan> {
+pub(super) fn decide(
+    model: &Model,
+    id: VarId,
+    text: Option<FixedText>,
+    registry: &Registry,
+    limits: &Limits,
+) -> Result<StoragePlan> {
     let var = model.var(id)?;
     let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
     check_rank(var.dims.len()).map_err(at)?;
@@ -47,7 +54,7 @@ pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Lim
         let dim = model.dim(dim)?;
         dims.push((dim.len(), dim.unlimited));
     }
-    let item = stored_size(model, var.xtype)? as u64;
+    let item = item_size(model, var, text)? as u64;
     let bytes = dims.iter().fold(item, |bytes, &(len, _)| bytes.saturating_mul(len));
     let growing = dims.iter().any(|&(_, unlimited)| unlimited);
     let one = |form| StoragePlan { form, filters: Vec::new(), stored: Vec::new() };
@@ -74,6 +81,7 @@ pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Lim
             "chunk shape {shape:?} is too large (expected at most {most} bytes, found {chunk})"
         ))));
     }
+    let item = if text.is_some() || model.is_fixed(var.xtype)? { item } else { 1 };
     let (filters, stored) = filters(model, id, &shape, item, registry).map_err(at)?;
     Ok(StoragePlan { form: StorageForm::Chunked(shape), filters, stored })
 }
@@ -116,7 +124,6 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     let var = model.var(id)?;
     let (mut filters, mut stored) = (Vec::new(), Vec::new());
     let number = var.xtype.size().is_some();
-    let item = if model.is_fixed(var.xtype)? { item } else { 1 };
     let elements = shape.iter().fold(1_u64, |count, &side| count.saturating_mul(side));
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     // The chunk engine binds filters in the same way.
@@ -151,8 +158,17 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     Ok((filters, stored))
 }
 
-/// Describes elements of a type to the chunk engine; `None` for variable length.
-pub(super) fn element(model: &Model, ty: NcType, big_endian: bool) -> Result<Option<ElementLayout>> {
+/// Describes elements of a type to the chunk engine; `None` for variable length. `text`: they are strings of a
+/// fixed size.
+pub(super) fn element(
+    model: &Model,
+    ty: NcType,
+    text: Option<FixedText>,
+    big_endian: bool,
+) -> Result<Option<ElementLayout>> {
+    if let Some(text) = text {
+        return Ok(Some(ElementLayout::Text { width: text.size }));
+    }
     Ok(match ty {
         NcType::User(_) if model.is_fixed(ty)? => {
             Some(ElementLayout::Packed { ty, pieces: vec![Part::Bytes(stored_size(model, ty)?)] })

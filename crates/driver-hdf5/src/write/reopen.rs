@@ -15,6 +15,7 @@ use super::committed::CommittedFile;
 use super::dataset::{VarSlot, WritableDataset};
 use super::datatype::describe;
 use super::file::{FileRange, WritableFile};
+use super::fixed_text::{FixedText, FixedTexts};
 use super::netcdf::{StoredFilter, is_big};
 use super::plan::{FLETCHER32, StorageForm, StoragePlan};
 use super::superblock;
@@ -79,7 +80,11 @@ fn take(
     file: WritableFile,
     persist: Option<PersistTarget>,
 ) -> Result<Arc<dyn Dataset>> {
-    let (hdf, version, built) = open_hdf(store, request.registry)?;
+    let (hdf, version, built) = open_hdf(store, request)?;
+    if let Some(path) = built.oddities.unordered_group.as_ref().filter(|_| request.options.netcdf_c_rules) {
+        let what = "the group has no order of creation, so netCDF-C does not write to the file";
+        return Err(ErrorKind::CantWrite.context(what).at(path));
+    }
     if let Some(fault) = built.faults.first() {
         return Err(refuse(fault));
     }
@@ -104,20 +109,28 @@ fn take(
     file.begin(hdf.len);
     let file = Arc::new(file);
     let model = Arc::new(built.model);
+    let mut texts = FixedTexts::new(built.texts);
+    for ((id, var), stored) in model.vars().zip(&built.stored) {
+        if let Some(text) = stored.as_ref().and_then(|(stored, _)| FixedText::of(&stored.ty, var.xtype)) {
+            texts.insert(id, text);
+        }
+    }
     let shared = Arc::new(WriteContext {
         heap: Arc::new(FileHeap::new(Arc::clone(&file))),
         file: Arc::clone(&file),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
         closing: Arc::default(),
+        texts,
     });
     let (mut vars, mut used, mut pointers) = (Vec::new(), vec![(0, superblock::LEN)], false);
     for ((id, var), stored) in model.vars().zip(&built.stored) {
         let (stored, space) = stored.as_ref().ok_or_else(|| refuse(format!("variable {:?}", var.name)))?;
         check_shape(&model, var, space).map_err(|error| error.at(&var.name))?;
-        pointers |= !model.is_fixed(var.xtype)?;
+        let text = shared.texts.of_var(id);
+        pointers |= text.is_none() && !model.is_fixed(var.xtype)?;
         let described = Datatype::parse(&describe(&model, var.xtype, is_big(var))?)?;
-        if !described.is_stored_like(&stored.ty) {
+        if text.is_none() && !described.is_stored_like(&stored.ty) {
             return Err(refuse(format!("variable {:?}: its element type is {}", var.name, stored.ty.name())));
         }
         let growing = var.dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
@@ -151,7 +164,7 @@ fn take(
         classic_model: built.classic,
         persist,
         vars: RwLock::new(vars),
-        orders: Mutex::new(AttOrders::of_opened()),
+        orders: Mutex::new(AttOrders::of_opened(built.foreign_atts)),
         committed: Mutex::new(committed),
     }))
 }
@@ -185,9 +198,11 @@ fn locate_data(
 ) -> Result<(StoragePlan, ExistingData)> {
     let one = |form| StoragePlan { form, filters: Vec::new(), stored: Vec::new() };
     let item = u64::from(stored.ty.size);
-    let bytes = space.len()?.checked_mul(item).ok_or_else(|| refuse("its size"))?;
+    let is_chunked = matches!(stored.layout, DataLayout::Chunked { .. });
+    let bytes =
+        if is_chunked { 0 } else { space.len()?.checked_mul(item).ok_or_else(|| refuse("its size"))? };
     let layout = &stored.layout;
-    if growing && !matches!(layout, DataLayout::Chunked { .. }) {
+    if growing && !is_chunked {
         return Err(refuse("it is contiguous but has an unlimited dimension"));
     }
     Ok(match layout {

@@ -19,9 +19,9 @@ use nczarr_runtime::{CloseState, WriteFence};
 use super::chunk_index::ChunkExtent;
 use super::chunks::WritableChunks;
 use super::contiguous::ContiguousData;
-use super::datatype::stored_size;
 use super::file::{FileRange, WritableFile};
-use super::netcdf::{DataPlacement, fill_bytes, is_big};
+use super::fixed_text::{FixedText, FixedTexts};
+use super::netcdf::{DataPlacement, fill_bytes, is_big, item_size};
 use super::plan::{self, StorageForm, StoragePlan};
 use super::vlen::{FileHeap, VlenCodec};
 
@@ -36,6 +36,7 @@ pub(super) struct WriteContext {
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
     pub(super) closing: Arc<CloseState>,
+    pub(super) texts: FixedTexts,
 }
 
 /// Data of an opened file.
@@ -59,6 +60,10 @@ pub(super) struct WritableVar {
     written: AtomicBool,
     /// Whether elements have a fixed size. Others are references into the file.
     fixed: bool,
+    /// The stored form of strings of a fixed size.
+    text: Option<FixedText>,
+    /// Whether a reader can count the elements.
+    is_countable: bool,
 }
 
 #[derive(Debug)]
@@ -86,7 +91,8 @@ impl WritableVar {
     /// # Errors
     /// As [`plan::decide`]; errors of the chunk engine.
     pub(super) fn new(shared: &Arc<WriteContext>, model: &Arc<Model>, id: VarId) -> Result<Self> {
-        let plan = plan::decide(model, id, &shared.registry, &shared.options.limits)?;
+        let text = shared.texts.of_var(id);
+        let plan = plan::decide(model, id, text, &shared.registry, &shared.options.limits)?;
         Self::with(shared, model, id, plan)
     }
 
@@ -147,11 +153,12 @@ impl WritableVar {
         let big_endian = is_big(var);
         let name = model.var_path(id)?;
         let shape: Vec<u64> = model.shape(id)?.iter().map(|&len| len.max(1)).collect();
-        let element = plan::element(model, var.xtype, big_endian)?;
+        let text = shared.texts.of_var(id);
+        let element = plan::element(model, var.xtype, text, big_endian)?;
         let data = match (&plan.form, element) {
             (StorageForm::Contiguous, Some(ElementLayout::Number { ty, big_endian })) => {
-                let item = stored_size(model, ty)?;
-                let fill = fill_bytes(model, var, big_endian, item, &mut &*shared.heap)?;
+                let item = item_size(model, var, None)?;
+                let fill = fill_bytes(model, var, None, item, &mut &*shared.heap)?;
                 let too_large =
                     || ErrorKind::VarSize.context(format!("{name}: shape {shape:?} is too large"));
                 let len = shape.iter().try_fold(item as u64, |len, &side| len.checked_mul(side));
@@ -184,6 +191,8 @@ impl WritableVar {
             gate: WriteFence::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
             fixed: model.is_fixed(var.xtype)?,
+            text,
+            is_countable: shape.iter().try_fold(1u64, |all, &len| all.checked_mul(len)).is_some(),
         })
     }
 
@@ -196,7 +205,8 @@ impl WritableVar {
         chunks: &Arc<WritableChunks>,
     ) -> Result<ChunkedArray> {
         let var = model.var(id)?;
-        let element = plan::element(model, var.xtype, is_big(var))?.unwrap_or_else(|| {
+        let text = shared.texts.of_var(id);
+        let element = plan::element(model, var.xtype, text, is_big(var))?.unwrap_or_else(|| {
             let (heap, model) = (Arc::clone(&shared.heap), Arc::clone(model));
             ElementLayout::Variable(Box::new(VlenCodec { heap, model, ty: var.xtype }))
         });
@@ -213,11 +223,12 @@ impl WritableVar {
             element,
             order: DimOrder::C,
             filters: plan.filters.clone(),
-            fill: match var.fill_value() {
+            fill: match (text, var.fill_value()) {
+                (Some(text), fill) => text.fill(fill)?,
                 // An unwritten element has no parts. An unwritten string is a null string.
-                None if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
-                None if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
-                fill => fill,
+                (None, None) if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
+                (None, None) if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
+                (None, fill) => fill,
             },
             shards: Vec::new(),
             store: Arc::clone(chunks) as Arc<_>,
@@ -253,7 +264,7 @@ impl WritableVar {
     fn fill_holes(&self, model: &Arc<Model>, id: VarId, chunks: &Arc<WritableChunks>) -> Result<()> {
         let (var, shape) = (model.var(id)?, model.shape(id)?);
         let StorageForm::Chunked(side) = &self.plan.form else { return Ok(()) };
-        let fill = match var.fill_value().filter(|_| !var.xtype.is_numeric()) {
+        let fill = match var.fill_value().filter(|_| self.text.is_none() && !var.xtype.is_numeric()) {
             Some(Values::String(fill) | Values::Packed(_, fill)) => fill.into_iter().next(),
             _ => None,
         };
@@ -325,8 +336,8 @@ impl WritableVar {
             return Ok(data);
         }
         let var = model.var(id)?;
-        let item = stored_size(model, var.xtype)?;
-        let fill = fill_bytes(model, var, is_big(var), item, &mut &*self.shared.heap)?;
+        let item = item_size(model, var, self.text)?;
+        let fill = fill_bytes(model, var, self.text, item, &mut &*self.shared.heap)?;
         Ok(fill.repeat(lens.iter().product::<u64>() as usize))
     }
 
@@ -370,6 +381,15 @@ impl WritableVar {
         self.stored_chunks_array().ok_or_else(none)
     }
 
+    /// Refuses to write elements whose chunks a reader cannot count.
+    fn check_countable(&self) -> Result<()> {
+        if self.is_countable {
+            return Ok(());
+        }
+        Err(ErrorKind::HdfErr
+            .context("the variable has too many elements to be written (expected less than 2^64)"))
+    }
+
     /// Whether there are data.
     pub(super) fn written(&self) -> bool {
         self.written.load(Ordering::Acquire)
@@ -398,7 +418,10 @@ impl AsRef<WriteFence> for WritableVar {
 
 impl VarData for WritableVar {
     fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        each_array!(&self.data, array => array.get(slab, out))
+        match self.text {
+            Some(text) => text.get(out, |out| each_array!(&self.data, array => array.get(slab, out))),
+            None => each_array!(&self.data, array => array.get(slab, out)),
+        }
     }
 
     fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
@@ -414,11 +437,15 @@ impl VarData for WritableVar {
     }
 
     fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
+        self.check_countable()?;
         self.gate.write(|| {
             if !slab.is_empty() {
                 self.written.store(true, Ordering::Release);
             }
-            each_array!(&self.data, array => array.put(slab, data))
+            match self.text {
+                Some(text) => text.put(data, |data| each_array!(&self.data, array => array.put(slab, data))),
+                None => each_array!(&self.data, array => array.put(slab, data)),
+            }
         })
     }
 
@@ -455,6 +482,10 @@ impl EncodedChunks for WritableVar {
         if self.fixed {
             return encoding;
         }
+        if self.text.is_some() {
+            // Other files may pad their strings in another way.
+            return encoding.element(format!("text in the file at {:p}", Arc::as_ptr(&self.shared.file)));
+        }
         encoding.element(format!("references into the file at {:p}", Arc::as_ptr(&self.shared.file)))
     }
 
@@ -476,6 +507,12 @@ impl EncodedChunks for WritableVar {
         stored: &[EncodedChunk],
         check: EncodedCheck,
     ) -> Result<()> {
+        self.check_countable()?;
+        if self.text.is_some() {
+            return Err(ErrorKind::Inval.context(
+                "strings of a fixed size: an encoded chunk may pad them in another way; write the elements",
+            ));
+        }
         if !self.fixed {
             return Err(ErrorKind::Inval.context(
                 "elements of variable length: an encoded chunk has references into its file; write the elements",

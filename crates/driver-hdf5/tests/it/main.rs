@@ -2,6 +2,7 @@
 
 mod conformance_suite;
 mod damaged;
+mod fixed_text;
 mod misfits;
 mod support;
 mod writing;

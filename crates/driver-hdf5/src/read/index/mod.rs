@@ -156,13 +156,16 @@ impl IndexReader<'_> {
 
 /// Returns the number of chunks along each dimension.
 fn grid(layout: &DataLayout, space: &Dataspace) -> Result<Vec<u64>> {
-    let DataLayout::Chunked { shape, .. } = layout else {
+    let DataLayout::Chunked { shape, address, .. } = layout else {
         return Err(damaged("chunk index: the dataset is not chunked"));
     };
     let grid = counts(space.dims.as_deref().unwrap_or_default(), shape);
     let places = grid.iter().try_fold(1u64, |places, &count| places.checked_mul(count));
-    places.map(|_| ()).ok_or_else(|| damaged(format!("chunk index: {grid:?} chunks are too many")))?;
-    Ok(grid)
+    // Without an index there are no chunks to count.
+    match places {
+        None if *address != UNDEFINED => Err(damaged(format!("chunk index: {grid:?} chunks are too many"))),
+        _ => Ok(grid),
+    }
 }
 
 fn counts(dims: &[u64], shape: &[u64]) -> Vec<u64> {
@@ -183,7 +186,7 @@ fn read(
     let DataLayout::Chunked { shape, index, address, length_bytes, .. } = layout else {
         return Err(damaged("chunk index: the dataset is not chunked"));
     };
-    let places: u64 = grid.iter().product();
+    let places = grid.iter().fold(1u64, |places, &count| places.saturating_mul(count));
     let mut reading = IndexReader {
         file,
         address: *address,
@@ -212,14 +215,14 @@ fn read(
     Ok((reading.grid, reading.chunks))
 }
 
-/// Returns the number of a chunk; `None` if it lies outside the grid.
+/// Returns the number of a chunk; `None` if it lies outside the grid, or if the grid is too large to count.
 fn number(grid: &[u64], place: &[u64]) -> Option<u64> {
     let mut number = 0u64;
     for (&at, &count) in place.iter().zip(grid) {
         if at >= count {
             return None;
         }
-        number = number * count + at;
+        number = number.checked_mul(count)?.checked_add(at)?;
     }
     Some(number)
 }
