@@ -69,14 +69,14 @@ impl ClassicDataset {
         committed: &mut CommittedHeader,
     ) -> Result<()> {
         let current = self.shared.numbered().1;
-        let kind = self.shared.kind;
+        let (kind, rooms) = (self.shared.kind, self.shared.name_rooms());
         let Some(stored) = &committed.header else {
-            let layout = offsets::decide(kind, model, spacing, None)?;
+            let layout = offsets::decide(kind, model, &rooms, spacing, None)?;
             return self.write_first(model, layout, &current, committed);
         };
-        let layout = offsets::decide(kind, model, spacing, Some(&current.layout))?;
+        let layout = offsets::decide(kind, model, &rooms, spacing, Some(&current.layout))?;
         let header = |records| {
-            let mut header = write::header(kind, model, &layout, records)?;
+            let mut header = write::header(kind, model, &rooms, &layout, records)?;
             // The rest of a longer old header has no meaning, but is cleared.
             header.resize(header.len().max(stored.len()), 0);
             Ok::<_, Error>(header)
@@ -130,7 +130,7 @@ impl ClassicDataset {
         committed: &mut CommittedHeader,
     ) -> Result<()> {
         let store = &current.store;
-        let header = write::header(self.shared.kind, model, &layout, 0)?;
+        let header = write::header(self.shared.kind, model, &self.shared.name_rooms(), &layout, 0)?;
         store.write_at(0, &header)?;
         if model.dims().len() + model.vars().len() + model.root().atts.len() == 0 {
             store.write_at(EMPTY - 1, &[0])?;
@@ -161,7 +161,7 @@ impl ClassicDataset {
         let alone = self.shared.gate.lock_exclusive()?;
         let (records, filling) = (self.records(model), is_filling(model));
         current.ensure_all(records, filling)?;
-        let header = write::header(self.shared.kind, model, &layout, records)?;
+        let header = write::header(self.shared.kind, model, &self.shared.name_rooms(), &layout, records)?;
         if layout.size(records).is_none() {
             let what = format!("{records} records of {} bytes exceed the size of a file", layout.recsize);
             return Err(ErrorKind::VarSize.context(what));

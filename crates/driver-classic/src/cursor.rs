@@ -33,6 +33,10 @@ pub(crate) struct HeaderCursor<'s> {
     pub(crate) kind: CdfVersion,
     /// Whether a name is not UTF-8.
     pub(crate) odd_names: bool,
+    /// Names that zeros fill up: how many names came before, and the stored length.
+    pub(crate) padded_names: Vec<(usize, usize)>,
+    /// The number of names that were read.
+    names: usize,
     block: Vec<u8>,
     /// The position in the block.
     done: usize,
@@ -54,6 +58,8 @@ impl<'s> HeaderCursor<'s> {
             rank: limits.rank,
             kind: CdfVersion::Cdf1,
             odd_names: false,
+            padded_names: Vec::new(),
+            names: 0,
             block: Vec::new(),
             done: 0,
             at: 0,
@@ -63,7 +69,13 @@ impl<'s> HeaderCursor<'s> {
     /// Copies the cursor, to look ahead.
     pub(crate) fn ahead(&self) -> Self {
         let block = self.block.get(self.done..).unwrap_or_default().to_vec();
-        Self { block, done: 0, longest: self.longest.min(self.at.saturating_add(FIRST)), ..*self }
+        Self {
+            block,
+            padded_names: Vec::new(),
+            done: 0,
+            longest: self.longest.min(self.at.saturating_add(FIRST)),
+            ..*self
+        }
     }
 
     /// Returns the offset of the next byte.
@@ -225,7 +237,12 @@ impl<'s> HeaderCursor<'s> {
         self.charge(len.checked_mul(more), &what)?;
         let mut bytes = self.elements(len, 1, &what, |byte| byte[0])?;
         // netCDF-C fills up a name that became shorter with zeros, so that the header keeps its length.
+        let stored = bytes.len();
         bytes.truncate(bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        if bytes.len() < stored {
+            self.padded_names.push((self.names, stored));
+        }
+        self.names += 1;
         if bytes.is_empty() {
             return Err(ErrorKind::BadName.context(format!("byte {at}: {}: empty name", what())));
         }

@@ -12,6 +12,7 @@ use nczarr_dispatch::{
 use nczarr_model::{Defined, DimId, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::committed::CommittedHeader;
+use crate::name_rooms::NameRooms;
 use crate::shared::ClassicShared;
 use crate::var::ClassicVar;
 
@@ -163,11 +164,17 @@ impl Editor for ClassicDataset {
         let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         self.admit(edit)?;
         // In data mode only edits without more space arrive here, and data mode remains.
-        if self.shared.model.is_defining() {
-            self.shared.model.define(edit)
-        } else {
-            self.shared.model.apply(edit)
+        let is_defining = self.shared.model.is_defining();
+        // A snapshot makes the edit copy the model, so only renames take one.
+        let before = (self.shared.options.netcdf_c_rules && NameRooms::concerns(edit))
+            .then(|| self.shared.model.snapshot());
+        let defined =
+            if is_defining { self.shared.model.define(edit) } else { self.shared.model.apply(edit) }?;
+        if let Some(model) = before {
+            let mut rooms = self.shared.name_rooms.write().unwrap_or_else(PoisonError::into_inner);
+            rooms.note(&model, edit, is_defining);
         }
+        Ok(defined)
     }
 
     fn commit(&self, padding: HeaderPadding) -> Result<()> {

@@ -30,6 +30,7 @@ mod load;
 #[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
 mod mapped;
+mod name_rooms;
 mod offsets;
 mod open;
 mod parse;

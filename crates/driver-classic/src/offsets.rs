@@ -11,6 +11,7 @@ use nczarr_model::{ErrorKind, Model, Result, VarId};
 
 use crate::kind::CdfVersion;
 use crate::layout::{FileLayout, VarSlot};
+use crate::name_rooms::NameRooms;
 use crate::write;
 
 /// Returns the size of each variable, or of one of its records, without offsets.
@@ -73,7 +74,7 @@ fn check_sizes(kind: CdfVersion, model: &Model, slots: &[VarSlot]) -> Result<()>
     Ok(())
 }
 
-/// Computes the offsets of a model's variables. `old`: the layout of the file.
+/// Computes the offsets of a model's variables. `rooms`: the space for names. `old`: the layout of the file.
 ///
 /// # Errors
 /// `NC_EVARSIZE` for variables that are too large or too far; as [`sizes`] and
@@ -81,12 +82,13 @@ fn check_sizes(kind: CdfVersion, model: &Model, slots: &[VarSlot]) -> Result<()>
 pub(crate) fn decide(
     kind: CdfVersion,
     model: &Model,
+    rooms: &NameRooms,
     spacing: HeaderPadding,
     old: Option<&FileLayout>,
 ) -> Result<FileLayout> {
     let mut slots = sizes(model)?;
     check_sizes(kind, model, &slots)?;
-    let header = write::header_len(kind, model, &slots)?;
+    let header = write::header_len(kind, model, rooms, &slots)?;
     if slots.is_empty() {
         return Ok(FileLayout { header, ..FileLayout::default() });
     }
@@ -187,10 +189,12 @@ mod tests {
         let spacing =
             |h_minfree, v_align, v_minfree, r_align| HeaderPadding { h_minfree, v_align, v_minfree, r_align };
         let one = model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1])]);
-        let header = decide(CdfVersion::Cdf1, &one, HeaderPadding::default(), None).unwrap();
+        let header =
+            decide(CdfVersion::Cdf1, &one, &NameRooms::default(), HeaderPadding::default(), None).unwrap();
         assert_eq!(header.begin_var, header.header);
         assert_eq!(header.begin_rec, header.begin_var + 12);
-        let roomy = decide(CdfVersion::Cdf1, &one, spacing(100, 64, 10, 32), None).unwrap();
+        let roomy =
+            decide(CdfVersion::Cdf1, &one, &NameRooms::default(), spacing(100, 64, 10, 32), None).unwrap();
         assert_eq!(roomy.begin_var, (header.header + 100).next_multiple_of(64));
         assert_eq!(roomy.begin_rec, (roomy.begin_var + 12 + 10).next_multiple_of(32));
         // One more variable of each kind.
@@ -198,13 +202,17 @@ mod tests {
             &[3],
             &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])],
         );
-        let kept = decide(CdfVersion::Cdf1, &more, HeaderPadding::default(), Some(&roomy)).unwrap();
+        let kept =
+            decide(CdfVersion::Cdf1, &more, &NameRooms::default(), HeaderPadding::default(), Some(&roomy))
+                .unwrap();
         assert_eq!(kept.begin_var, roomy.begin_var, "the header has room");
         assert_eq!(kept.begin_rec, roomy.begin_rec, "and so have the fixed variables");
         assert_eq!(kept.slots[2].begin, roomy.begin_var + 12);
         assert_eq!(kept.slots[3].begin, roomy.begin_rec + 8);
         assert_eq!(kept.recsize, 8 + 4);
-        let tight = decide(CdfVersion::Cdf1, &more, HeaderPadding::default(), Some(&header)).unwrap();
+        let tight =
+            decide(CdfVersion::Cdf1, &more, &NameRooms::default(), HeaderPadding::default(), Some(&header))
+                .unwrap();
         assert_eq!(tight.begin_var, tight.header);
         assert_eq!(tight.begin_rec, tight.begin_var + 12 + 4);
     }
@@ -223,8 +231,10 @@ mod tests {
             {
                 let asked = HeaderPadding { h_minfree, v_align, v_minfree, r_align };
                 let model = model(&[3], vars);
-                let mut first = decide(CdfVersion::Cdf2, &model, asked, None).unwrap();
-                let second = decide(CdfVersion::Cdf2, &model, first.spacing(u64::MAX), None).unwrap();
+                let mut first = decide(CdfVersion::Cdf2, &model, &NameRooms::default(), asked, None).unwrap();
+                let second =
+                    decide(CdfVersion::Cdf2, &model, &NameRooms::default(), first.spacing(u64::MAX), None)
+                        .unwrap();
                 // A file without records does not store the place where they would begin.
                 first.begin_rec = second.begin_rec;
                 assert_eq!(second, first, "{vars:?} {asked:?}");

@@ -12,6 +12,7 @@ use crate::dataset::ClassicDataset;
 use crate::file_state::{FileState, ReadyData};
 use crate::kind::CdfVersion;
 use crate::load::{self, LoadedHeader};
+use crate::name_rooms::NameRooms;
 use crate::shared::ClassicShared;
 use crate::store::FileStore;
 use crate::{INFO, parse};
@@ -117,6 +118,7 @@ fn open_store(
     let size = store.size()?;
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);
+    let padded = if writable && options.netcdf_c_rules { header.padded_names.clone() } else { Vec::new() };
     let loaded = load::load(header, size).map_err(at)?;
     let LoadedHeader { kind, model, layout, records, whole, mut faults, odd_names } = loaded;
     // The missing rest of a truncated record reads as zeros. Everything else that is missing is lost.
@@ -148,6 +150,7 @@ fn open_store(
     let header = if writable { Some(store.read(0, len)?) } else { None };
     let ready = if writable { ReadyData::Records(records) } else { ReadyData::All };
     let current = FileState::new(&model, layout, Arc::new(store), ready, options).map_err(at)?;
+    let rooms = NameRooms::of_stored(&model, &padded);
     let model = ModelCell::new(model);
     let committed = CommittedHeader {
         header,
@@ -157,7 +160,7 @@ fn open_store(
         ..CommittedHeader::default()
     };
     Ok(Arc::new(ClassicDataset {
-        shared: Arc::new(ClassicShared::new(model, kind, options, writable, current)),
+        shared: Arc::new(ClassicShared::new(model, kind, options, writable, current).with_name_rooms(rooms)),
         registry: Arc::clone(request.registry),
         info: info(kind, writable, faults),
         counted: records,

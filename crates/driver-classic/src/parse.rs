@@ -29,6 +29,8 @@ pub(crate) struct ClassicHeader {
     pub(crate) len: u64,
     /// Whether an invalid UTF-8 name was replaced.
     pub(crate) odd_names: bool,
+    /// Names that zeros fill up: their number in the header, and the stored length.
+    pub(crate) padded_names: Vec<(usize, usize)>,
 }
 
 /// One entry of the list of variables.
@@ -86,6 +88,7 @@ pub(crate) fn read(store: &FileStore, size: u64, limits: &Limits) -> Result<Clas
         vars,
         len,
         odd_names: cursor.odd_names,
+        padded_names: cursor.padded_names,
     })
 }
 

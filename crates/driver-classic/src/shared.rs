@@ -9,6 +9,7 @@ use nczarr_runtime::RenameLock;
 
 use crate::file_state::FileState;
 use crate::kind::CdfVersion;
+use crate::name_rooms::NameRooms;
 
 /// The state shared by a dataset and the data of its variables.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct ClassicShared {
     /// Whether it was closed without waiting for a writer.
     left: AtomicBool,
     pub(crate) gate: RenameLock,
+    /// Changes with the names of the model.
+    pub(crate) name_rooms: RwLock<NameRooms>,
     current: RwLock<Arc<FileState>>,
     /// Changes with every [`FileState`].
     number: AtomicU64,
@@ -42,9 +45,20 @@ impl ClassicShared {
             closed: AtomicBool::new(false),
             left: AtomicBool::new(false),
             gate: RenameLock::default(),
+            name_rooms: RwLock::default(),
             current: RwLock::new(Arc::new(current)),
             number: AtomicU64::new(0),
         }
+    }
+
+    /// Sets the space that the header of an opened file has for names.
+    pub(crate) fn with_name_rooms(self, rooms: NameRooms) -> Self {
+        Self { name_rooms: RwLock::new(rooms), ..self }
+    }
+
+    /// Returns the space in the header for names.
+    pub(crate) fn name_rooms(&self) -> NameRooms {
+        self.name_rooms.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// # Errors

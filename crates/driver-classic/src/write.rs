@@ -8,6 +8,7 @@ use nczarr_model::{Att, Dim, ErrorKind, Model, NcType, Result};
 use crate::encoding::{ATTRIBUTES, DIMENSIONS, TOO_LARGE, VARIABLES, big_endian};
 use crate::kind::CdfVersion;
 use crate::layout::{FileLayout, VarSlot};
+use crate::name_rooms::NameRooms;
 
 /// The offset of the number of records.
 pub(crate) const RECORDS_AT: u64 = 4;
@@ -16,24 +17,30 @@ pub(crate) const RECORDS_AT: u64 = 4;
 ///
 /// # Errors
 /// `NC_EINVAL` for numbers that exceed the format.
-pub(crate) fn header(kind: CdfVersion, model: &Model, layout: &FileLayout, records: u64) -> Result<Vec<u8>> {
+pub(crate) fn header(
+    kind: CdfVersion,
+    model: &Model,
+    rooms: &NameRooms,
+    layout: &FileLayout,
+    records: u64,
+) -> Result<Vec<u8>> {
     let mut writer = HeaderWriter { bytes: vec![b'C', b'D', b'F', kind.version()], kind };
     writer.bytes.extend_from_slice(&self::records(kind, records));
     writer.list(DIMENSIONS, model.dims().len())?;
-    for (_, dim) in model.dims() {
-        writer.name(&dim.name)?;
+    for (id, dim) in model.dims() {
+        writer.name(&dim.name, rooms.of_dim(id.index()))?;
         writer.count(fixed_len(dim))?;
     }
-    writer.atts(&model.root().atts)?;
+    writer.atts(&model.root().atts, |name| rooms.of_att(None, name))?;
     writer.list(VARIABLES, model.vars().len())?;
     for ((id, var), slot) in model.vars().zip(&layout.slots) {
         let at = |error: nczarr_model::Error| error.at(model.var_path(id).unwrap_or_default());
-        writer.name(&var.name)?;
+        writer.name(&var.name, rooms.of_var(id.index()))?;
         writer.count(var.dims.len() as u64)?;
         for dim in &var.dims {
             writer.count(dim.index() as u64)?;
         }
-        writer.atts(&var.atts).map_err(at)?;
+        writer.atts(&var.atts, |name| rooms.of_att(Some(id), name)).map_err(at)?;
         writer.word(ty_code(var.xtype));
         writer.size(slot);
         writer.number(slot.begin, kind.offset_width());
@@ -51,9 +58,14 @@ pub(crate) fn records(kind: CdfVersion, records: u64) -> Vec<u8> {
 ///
 /// # Errors
 /// As [`header`].
-pub(crate) fn header_len(kind: CdfVersion, model: &Model, slots: &[VarSlot]) -> Result<u64> {
+pub(crate) fn header_len(
+    kind: CdfVersion,
+    model: &Model,
+    rooms: &NameRooms,
+    slots: &[VarSlot],
+) -> Result<u64> {
     let layout = FileLayout { slots: slots.to_vec(), ..FileLayout::default() };
-    Ok(header(kind, model, &layout, 0)?.len() as u64)
+    Ok(header(kind, model, rooms, &layout, 0)?.len() as u64)
 }
 
 /// Returns the length of a dimension in the header.
@@ -97,17 +109,21 @@ impl HeaderWriter {
         self.count(entries as u64)
     }
 
-    fn name(&mut self, name: &str) -> Result<()> {
-        self.count(name.len() as u64)?;
+    /// Writes a name in at least `room` bytes. The rest is zeros.
+    fn name(&mut self, name: &str, room: usize) -> Result<()> {
+        let len = name.len().max(room);
+        self.count(len as u64)?;
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.resize(start + len, 0);
         self.pad();
         Ok(())
     }
 
-    fn atts(&mut self, atts: &Att) -> Result<()> {
+    fn atts(&mut self, atts: &Att, room: impl Fn(&str) -> usize) -> Result<()> {
         self.list(ATTRIBUTES, atts.len())?;
         for (name, values) in atts {
-            self.name(name)?;
+            self.name(name, room(name))?;
             self.word(ty_code(values.nc_type()));
             self.count(values.len() as u64)?;
             self.bytes.extend_from_slice(&big_endian(values)?);

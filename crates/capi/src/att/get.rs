@@ -48,11 +48,14 @@ fn get(ncid: c_int, varid: c_int, name: &TextPtr, memory: MemoryType, ip: &Targe
         let (filled, _) = range::convert_or_fill(stored, memtype, &bytes)?;
         values = Values::from_native_bytes(memtype, &filled).unwrap_or(values);
     }
-    if !values.is_empty() && ip.is_null() {
+    if !values.is_empty() && ip.is_null() && node.is_cdf() {
         return Err(ErrorKind::Inval.context("the memory for the values is null"));
     }
-    let bytes = node.look_types(|types| memory_form::bytes_of(types, &values))?;
-    ip.put(&bytes);
+    // In other formats a null pointer asks only whether the values can be returned.
+    if !ip.is_null() {
+        let bytes = node.look_types(|types| memory_form::bytes_of(types, &values))?;
+        ip.put(&bytes);
+    }
     if out_of_range {
         return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
     }

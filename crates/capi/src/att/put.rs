@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use nczarr::dispatch::Dataset;
+use nczarr::model::name::MAX_LEN;
 use nczarr::model::{FILL_VALUE, VarId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType, Result, Values};
@@ -60,6 +61,10 @@ fn put(
     let node = table::find(ncid)?;
     let owner = node.owner(varid)?;
     let name = name.att_name()?;
+    if !node.is_cdf() && name.len() > MAX_LEN {
+        // In classic files and in other functions it is NC_EMAXNAME.
+        return Err(ErrorKind::BadName.context(format!("an attribute's name has at most {MAX_LEN} bytes")));
+    }
     reserved::check_put(&node, owner, name)?;
     let stored = node.xtype(xtype)?;
     let memtype = memory.of(stored, &node);
@@ -69,7 +74,8 @@ fn put(
     }
     let (values, filled) = fitting(&node, values, stored)?;
     let put = |nc: &dyn Dataset| nc.put_att(node.group, owner, name, stored, &values);
-    if fits_in_place(&node, owner, name, &values)? { node.edit_in_place(put) } else { node.edit(put) }?;
+    let fits = fits_in_place(&node, owner, name, &values)?;
+    node.put_att((node.group, owner), name, || if fits { node.edit_in_place(put) } else { node.edit(put) })?;
     if filled {
         return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
     }

@@ -15,6 +15,8 @@ static DEFAULT_KIND: Mutex<Kind> = Mutex::new(Kind::Cdf1);
 pub fn options() -> Options {
     let mut options = Options::default();
     options.netcdf_c_rules = true;
+    // HDF5 allows chunks of less than 4 GiB, and netCDF-C sets no other limit.
+    options.limits.chunk = options.limits.chunk.max(u32::MAX.into());
     options
 }
 

@@ -188,18 +188,29 @@ fn default_chunks(node: &Node, var: VarId) -> Result<Chunking> {
         if dims.is_empty() || dims.iter().any(|dim| dim.unlimited) {
             return Ok(Chunking::Default);
         }
-        let element = types.size(ty)? as f64;
-        let bytes = dims.iter().fold(element, |bytes, dim| bytes * dim.len() as f64);
-        let share = (CHUNK_BYTES / bytes).powf(1.0 / dims.len() as f64).min(1.0);
-        Ok(Chunking::Chunked(dims.iter().map(|dim| even_part(dim.len(), share)).collect()))
+        let lens: Vec<u64> = dims.iter().map(|dim| dim.len()).collect();
+        Ok(Chunking::Chunked(even_chunks(&lens, types.size(ty)?)))
     })
 }
 
-/// Returns a part of a length, such that the last chunk has little beyond the length.
-fn even_part(len: u64, share: f64) -> u64 {
-    let part = ((len as f64 * share) as u64).clamp(1, len.max(1));
-    let chunks = len.div_ceil(part).max(1);
-    part - (chunks * part - len) / chunks
+/// Divides a shape evenly into chunks, as netCDF-C does. A chunk has less than 4 GiB.
+fn even_chunks(lens: &[u64], element: usize) -> Vec<u64> {
+    // netCDF-C counts elements in a float.
+    let elements = lens.iter().fold(1.0_f32, |all, &len| all * len as f32);
+    let bytes = f64::from(elements) * element as f64;
+    let share = (CHUNK_BYTES / bytes).powf(1.0 / lens.len() as f64);
+    // Conversion to an integer truncates, and saturates below zero.
+    let part = |&len: &u64| ((share * len as f64 - 0.5) as u64).clamp(1, len.max(1));
+    let mut parts: Vec<u64> = lens.iter().map(part).collect();
+    while parts.iter().fold(element as f64, |bytes, &part| bytes * part as f64) > f64::from(u32::MAX) {
+        parts.iter_mut().for_each(|part| *part = (*part / 2).max(1));
+    }
+    // The last chunk shall have little beyond the length.
+    for (part, &len) in parts.iter_mut().zip(lens) {
+        let chunks = len.div_ceil(*part).max(1);
+        *part -= (chunks * *part).saturating_sub(len) / chunks;
+    }
+    parts
 }
 
 fn chunking(ncid: c_int, varid: c_int) -> Result<(c_int, Vec<u64>)> {
@@ -213,4 +224,23 @@ fn chunking(ncid: c_int, varid: c_int) -> Result<(c_int, Vec<u64>)> {
         Chunking::Compact => (COMPACT, Vec::new()),
         Chunking::Contiguous | Chunking::Default => (CONTIGUOUS, Vec::new()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The results of netCDF-C 4.10.1.
+    #[test]
+    fn default_chunks_are_those_of_netcdf_c() {
+        for (lens, element, expected) in [
+            (&[1_804_289_383, 846_930_886, 1_681_692_777][..], 4, &[211, 99, 197][..]),
+            (&[3000, 5000], 8, &[1000, 1667]),
+            (&[4, 4, 5], 2, &[4, 4, 5]),
+            (&[2048, 1024], 8, &[1024, 512]),
+            (&[1], 8, &[1]),
+        ] {
+            assert_eq!(even_chunks(lens, element), expected, "{lens:?}");
+        }
+    }
 }

@@ -63,6 +63,7 @@ unsafe extern "C" {
     pub safe fn nc_def_dim(ncid: c_int, name: Text, len: usize, id: &mut c_int) -> c_int;
     pub safe fn nc_inq_dimlen(ncid: c_int, dim: c_int, len: &mut usize) -> c_int;
     pub safe fn nc_rename_dim(ncid: c_int, dim: c_int, name: Text) -> c_int;
+    pub safe fn nc_inq_dimid(ncid: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_def_grp(ncid: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_inq_ncid(ncid: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_inq_grp_ncid(ncid: c_int, name: Text, id: &mut c_int) -> c_int;
@@ -76,6 +77,8 @@ unsafe extern "C" {
         dims: *const c_int,
         id: &mut c_int,
     ) -> c_int;
+    pub safe fn nc_rename_var(ncid: c_int, var: c_int, name: Text) -> c_int;
+    pub safe fn nc_inq_varname(ncid: c_int, var: c_int, name: *mut c_char) -> c_int;
     pub safe fn nc_inq_varid(ncid: c_int, name: Text, id: &mut c_int) -> c_int;
     pub safe fn nc_def_var_fill(ncid: c_int, var: c_int, no_fill: c_int, value: *const c_void) -> c_int;
     pub safe fn nc_inq_var_fill(ncid: c_int, var: c_int, no_fill: &mut c_int, value: *mut c_void) -> c_int;

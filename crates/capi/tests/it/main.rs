@@ -10,6 +10,7 @@ mod foreign;
 mod ids;
 mod memory;
 mod modes;
+mod netcdf_c_rules;
 #[cfg(target_os = "linux")]
 mod parallel;
 mod transfers;

@@ -10,7 +10,7 @@ use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{
     CacheConfig, Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData,
 };
-use nczarr_model::{Defined, DimId, Edit, ErrorKind, Model, ModelCell, Result, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, Model, ModelCell, Result, VarId, name};
 
 use super::att_order::AttOrders;
 use super::committed::CommittedFile;
@@ -120,6 +120,23 @@ impl WritableDataset {
     }
 }
 
+/// Gives a renamed variable its name as it was given. netCDF-C normalises the names of new objects, but not
+/// a new name of a variable.
+fn keep_name_as_given(model: &mut Model, id: VarId, name: &str) -> Result<()> {
+    let var = model.var(id)?;
+    if var.name == name || name.len() > name::MAX_LEN {
+        return Ok(());
+    }
+    let (group, normal) = (var.group, var.name.clone());
+    let vars = &mut model.group_mut(group)?.vars;
+    if let Some(at) = vars.get_index_of(&normal).filter(|_| !vars.contains_key(name)) {
+        // The name is free, so it replaces the other one.
+        let _ = vars.replace_index(at, name.to_owned());
+        name.clone_into(&mut model.var_mut(id)?.name);
+    }
+    Ok(())
+}
+
 impl Dataset for WritableDataset {
     fn info(&self) -> DatasetInfo {
         self.info.clone()
@@ -208,6 +225,9 @@ impl Editor for WritableDataset {
             let change = |model: &mut Model| {
                 let old = fixed_fill.map(|id| model.var(id).map(|var| var.fill.clone())).transpose()?;
                 let defined = model.apply(edit)?;
+                if let (Edit::RenameVar { var, name }, true) = (edit, self.shared.options.netcdf_c_rules) {
+                    keep_name_as_given(model, *var, name)?;
+                }
                 if let (Some(id), Some(fill)) = (fixed_fill, old) {
                     model.var_mut(id)?.fill = fill;
                 }

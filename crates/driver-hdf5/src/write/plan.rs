@@ -158,8 +158,8 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     Ok((filters, stored))
 }
 
-/// Describes elements of a type to the chunk engine; `None` for variable length. `text`: they are strings of a
-/// fixed size.
+/// Describes elements of a type to the chunk engine; `None` for variable length. `text`: they are strings of
+/// a fixed size.
 pub(super) fn element(
     model: &Model,
     ty: NcType,

@@ -1,8 +1,8 @@
 //! A file of h5py with strings of a fixed size. It is written, and all that nobody changed stays.
 //!
-//! `fixed-text.h5` has strings of 6 bytes in three kinds: ended by a zero (`zero_ended`), padded with zeros in
-//! UTF-8 (`zeros`), and padded with blanks (`blanks`). Of each kind it has contiguous, chunked and empty arrays,
-//! and two attributes.
+//! `fixed-text.h5` has strings of 6 bytes in three kinds: ended by a zero (`zero_ended`), padded with zeros
+//! in UTF-8 (`zeros`), and padded with blanks (`blanks`). Of each kind it has contiguous, chunked and empty
+//! arrays, and two attributes.
 
 use std::sync::Arc;
 

@@ -1,0 +1,140 @@
+//! Rules of netCDF-C for names and attributes that the Rust library does not have.
+
+use std::fs;
+
+use crate::c::*;
+
+/// In data mode a classic file keeps the space of a name. Zeros fill it up, also after the file is opened
+/// again.
+#[test]
+fn a_shorter_name_keeps_its_space_in_a_classic_file() {
+    let mut made = create(0);
+    let dim = made.dim(c"long_name", 3);
+    let var = made.var(c"v_long", INT, &[dim]);
+    ok(nc_put_att_text(made.id, var, c"a_long".as_ptr(), 2, c"ab".as_ptr()));
+    ok(nc_enddef(made.id));
+    ok(nc_sync(made.id));
+    let len = fs::metadata(made.path.to_str().unwrap()).unwrap().len();
+    ok(nc_rename_dim(made.id, dim, c"d".as_ptr()));
+    ok(nc_rename_var(made.id, var, c"v".as_ptr()));
+    ok(nc_rename_att(made.id, var, c"a_long".as_ptr(), c"a".as_ptr()));
+    // A name may become as long as it was.
+    ok(nc_rename_dim(made.id, dim, c"d23456789".as_ptr()));
+    assert_eq!(nc_rename_dim(made.id, dim, c"d234567890".as_ptr()), -38);
+    ok(nc_rename_dim(made.id, dim, c"d2".as_ptr()));
+    made.reopen(WRITE);
+    ok(nc_redef(made.id));
+    ok(nc_put_att_text(made.id, NC_GLOBAL, c"t".as_ptr(), 1, c"x".as_ptr()));
+    ok(nc_enddef(made.id));
+    ok(nc_close(made.id));
+    let bytes = fs::read(made.path.to_str().unwrap()).unwrap();
+    // The new attribute: tag and count were there; name, type, and one value.
+    assert_eq!(bytes.len() as u64, len + 20);
+    for name in
+        [&b"\0\0\0\x09d2\0\0\0\0\0\0\0\0\0\0"[..], b"\0\0\0\x06v\0\0\0\0\0\0\0", b"\0\0\0\x06a\0\0\0\0\0\0\0"]
+    {
+        assert!(bytes.windows(name.len()).any(|found| found == name), "{name:?}: {bytes:?}");
+    }
+    let mut id = 0;
+    ok(nc_open(made.path.as_ptr(), WRITE, &mut made.id));
+    ok(nc_inq_dimid(made.id, c"d2".as_ptr(), &mut id));
+    ok(nc_inq_varid(made.id, c"v".as_ptr(), &mut id));
+    // In define mode a name gets the space that it needs.
+    ok(nc_redef(made.id));
+    ok(nc_rename_dim(made.id, dim, c"d3".as_ptr()));
+    ok(nc_close(made.id));
+    let bytes = fs::read(made.path.to_str().unwrap()).unwrap();
+    assert!(bytes.windows(8).any(|found| found == b"\0\0\0\x02d3\0\0"));
+}
+
+/// A new name of a variable is stored as it was given. Other names are normalised.
+#[test]
+fn a_new_name_of_a_variable_is_not_normalised() {
+    let mut made = create(NETCDF4);
+    let (given, normal) = (c"e\u{301}", c"\u{e9}");
+    let var = made.var(given, INT, &[]);
+    let mut name = [0; 300];
+    ok(nc_inq_varname(made.id, var, name.as_mut_ptr()));
+    assert_eq!(text(name.as_ptr()), normal.to_str().unwrap());
+    ok(nc_rename_var(made.id, var, c"boring".as_ptr()));
+    ok(nc_rename_var(made.id, var, given.as_ptr()));
+    for _ in 0..2 {
+        let mut id = -1;
+        ok(nc_inq_varname(made.id, var, name.as_mut_ptr()));
+        assert_eq!(text(name.as_ptr()), given.to_str().unwrap());
+        // netCDF-C does not find it.
+        ok(nc_inq_varid(made.id, given.as_ptr(), &mut id));
+        assert_eq!(id, var);
+        made.reopen(0);
+    }
+    ok(nc_close(made.id));
+}
+
+#[test]
+fn a_long_name_of_an_attribute_is_a_bad_name_except_in_classic_files() {
+    let long = std::ffi::CString::new("a".repeat(257)).unwrap();
+    for (mode, code) in [(NETCDF4, -59), (0, -53)] {
+        let made = create(mode);
+        assert_eq!(nc_put_att_text(made.id, NC_GLOBAL, long.as_ptr(), 1, c"x".as_ptr()), code);
+        ok(nc_close(made.id));
+    }
+}
+
+#[test]
+fn a_null_pointer_asks_whether_an_attribute_can_be_read() {
+    let made = create(NETCDF4);
+    ok(nc_put_att_text(made.id, NC_GLOBAL, c"a".as_ptr(), 2, c"ab".as_ptr()));
+    ok(nc_get_att_text(made.id, NC_GLOBAL, c"a".as_ptr(), nowhere()));
+    assert_eq!(nc_get_att_int(made.id, NC_GLOBAL, c"a".as_ptr(), nowhere()), -56);
+    ok(nc_close(made.id));
+}
+
+/// An attribute that was set again and then deleted stays with its stored value.
+#[test]
+fn a_stored_attribute_that_is_set_and_deleted_returns() {
+    for mode in [NETCDF4, NETCDF4 | CLASSIC_MODEL] {
+        for is_stored_between in [false, true] {
+            let mut made = create(mode);
+            let name = c"a".as_ptr();
+            ok(nc_put_att_text(made.id, NC_GLOBAL, name, 3, c"old".as_ptr()));
+            ok(nc_enddef(made.id));
+            ok(nc_put_att_text(made.id, NC_GLOBAL, name, 3, c"new".as_ptr()));
+            if is_stored_between {
+                ok(nc_sync(made.id));
+            }
+            let _ = nc_redef(made.id);
+            ok(nc_del_att(made.id, NC_GLOBAL, name));
+            let mut found = [0; 4];
+            assert_eq!(nc_get_att_text(made.id, NC_GLOBAL, name, found.as_mut_ptr()), -43);
+            made.reopen(0);
+            let code = nc_get_att_text(made.id, NC_GLOBAL, name, found.as_mut_ptr());
+            if is_stored_between {
+                assert_eq!(code, -43);
+            } else {
+                ok(code);
+                assert_eq!(text(found.as_ptr()), "old");
+            }
+            ok(nc_close(made.id));
+        }
+    }
+}
+
+/// HDF5 numbers the attributes of an object in 16 bits. One that changes its size gets a new number.
+#[test]
+fn an_attribute_that_is_created_too_often_is_not_stored() {
+    // In memory, since the file is stored very often.
+    let diskless = 0x8;
+    let made = create(NETCDF4 | diskless);
+    let values = [1, 2];
+    let put = |len| nc_put_att_int(made.id, NC_GLOBAL, c"a".as_ptr(), INT, len, values.as_ptr());
+    for round in 0..65_535 {
+        ok(put(1 + round % 2));
+        ok(nc_sync(made.id));
+    }
+    ok(put(1));
+    ok(nc_sync(made.id));
+    ok(put(2));
+    assert_eq!(nc_sync(made.id), -107);
+    assert!(last_message().contains("65535"), "{}", last_message());
+    assert_eq!(nc_close(made.id), -107);
+}
