@@ -4,7 +4,7 @@ use nczarr_model::{NcString, NcType, Result, Values};
 
 use crate::{FromValues, Number};
 
-/// An attribute of a group or variable, as of the time of the request.
+/// A copy of an attribute of a group or variable. Later changes of the dataset do not change the copy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {
     name: String,
@@ -91,7 +91,8 @@ impl Attribute {
         self.values
     }
 
-    /// Converts the values to a type of Rust: a number, a vector of numbers, a `String` or a vector of those.
+    /// Converts the values to a type of Rust: a number, a vector of numbers, a `String` or a vector of
+    /// `String`s.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

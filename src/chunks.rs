@@ -16,8 +16,8 @@ pub(crate) use iter::DetachedChunks;
 pub use iter::{Chunk, Chunks};
 
 impl Variable {
-    /// Returns all chunks of the variable, in C order of their indices. Absent chunks are among them, and the
-    /// list takes no memory for each.
+    /// Returns all chunks of the variable, in C order of their indices. The list includes absent chunks. It
+    /// takes no memory for each chunk.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -37,16 +37,16 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// `NC_EBADCHUNK` if the variable is not stored in chunks of one shape; the reason why its data cannot be
-    /// read, if so.
+    /// `NC_EBADCHUNK` if the variable is not stored in chunks of one shape; the variable's own error if its
+    /// data are unreadable.
     pub fn chunks(&self) -> Result<Chunks<'_>> {
         Chunks::all(self)
     }
 
     /// Returns the chunks that are stored, in C order of their indices. The others read as the fill value.
     ///
-    /// A read-only dataset uses a listing or an index of its storage, if there is one. Otherwise each chunk
-    /// is looked up.
+    /// A read-only dataset uses a listing or an index of its storage, if there is one. Otherwise the call
+    /// looks up each chunk.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -66,7 +66,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// As [`Variable::chunks`]; those of the storage.
+    /// As [`Variable::chunks`]; errors of the storage.
     pub fn stored_chunks(&self) -> Result<Chunks<'_>> {
         Chunks::stored(self)
     }
@@ -118,8 +118,8 @@ impl Variable {
 
     /// Returns the stored bytes of a chunk, without decoding them; `None` if the chunk is absent.
     ///
-    /// Changes of the chunk that are in the cache are stored first. In a shard the bytes are those of the
-    /// inner chunk.
+    /// The call first stores changes of the chunk from the cache. In a sharded array, it returns the bytes of
+    /// the inner chunk.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -135,12 +135,13 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// As [`Variable::chunk`]; those of the storage.
+    /// As [`Variable::chunk`]; errors of the storage.
     pub fn read_encoded(&self, index: &[u64]) -> Result<Option<EncodedChunk>> {
         self.chunk(index)?.read_encoded()
     }
 
-    /// Replaces a chunk by bytes that are encoded already. They are decoded once, and refused if that fails.
+    /// Replaces a chunk by bytes that are encoded already. The call decodes the bytes once, and refuses bytes
+    /// that do not decode.
     ///
     /// A chunk beyond the end of an unlimited dimension extends it to the end of the chunk. In a shard, each
     /// write of an inner chunk rewrites the shard; [`EncodedChunks::write_encoded`] takes many at once.
@@ -164,7 +165,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::chunk`]; `NC_EPERM` if the dataset is read-only; an error of a filter, `NC_ETRUNC` or
-    /// `NC_EIO` if the bytes do not decode; those of the storage.
+    /// `NC_EIO` if the bytes do not decode; errors of the storage.
     pub fn write_encoded(&self, index: &[u64], chunk: &EncodedChunk) -> Result<()> {
         self.write_checked(index, chunk, EncodedCheck::Decode)
     }
@@ -197,8 +198,8 @@ impl Variable {
         self.write_checked(index, chunk, EncodedCheck::Length)
     }
 
-    /// Decodes bytes as the elements of a chunk. The result is that of a read of the chunk if these bytes
-    /// were stored: its shape is clipped to the variable's.
+    /// Decodes bytes as the elements of a chunk. The result equals a read of the chunk if the chunk had these
+    /// bytes. Its shape is clipped to the variable's.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -274,7 +275,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// As [`Variable::chunk`]; `NC_EPERM` if the dataset is read-only; those of the storage.
+    /// As [`Variable::chunk`]; `NC_EPERM` if the dataset is read-only; errors of the storage.
     pub fn erase_chunk(&self, index: &[u64]) -> Result<bool> {
         self.open.leave_define_mode_if_defining()?;
         let (place, access) = (self.chunk(index)?, self.access()?);

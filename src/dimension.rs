@@ -111,8 +111,8 @@ impl Dimension {
 
     /// Reserves `count` new indices at the end of an unlimited dimension, and returns the first one.
     ///
-    /// The caller owns the indices from the returned one on. No other call returns one of them, from any
-    /// thread, handle, process or machine. So any number of writers can append to one dataset:
+    /// The indices belong to this caller alone. No other call returns one of them, from any thread, handle,
+    /// process or machine. So any number of writers can append to one dataset:
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -133,13 +133,14 @@ impl Dimension {
     /// # Ok::<(), nczarr::Error>(())
     /// ```
     ///
-    /// The call ends define mode. It stores the new length, so that readers see it before the data: until
-    /// then the records read as fill values. They keep these values if the program stops before it writes
-    /// them. Other handles see the new length after [`File::sync`](crate::File::sync), or when they reserve.
+    /// The call ends define mode and stores the new length. Readers may see this length before the data. A
+    /// record reads as the fill value until the program writes it. If the program stops before that, the
+    /// record keeps the fill value. Other handles see the new length after [`File::sync`](crate::File::sync),
+    /// or when they reserve.
     ///
-    /// Between processes it needs a directory, or a storage with conditional writes. Classic and netCDF-4
-    /// files and archives have one writer at a time; there it separates the threads of that writer. In plain
-    /// Zarr, all writers must know the same variables along the dimension.
+    /// To separate processes, `reserve` needs a directory or a storage with conditional writes. Classic
+    /// files, netCDF-4 files and archives have one writer at a time. There `reserve` separates the threads of
+    /// that writer. In plain Zarr, all writers must know the same variables along the dimension.
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, or its storage cannot separate writers; `NC_EINVAL` for a

@@ -55,7 +55,8 @@ impl File {
         self.root.opened()
     }
 
-    /// Returns the path or URL of opening as text. Bytes of a path that are not UTF-8 are replaced.
+    /// Returns the path or URL that opened the dataset, as text. Bytes of a path that are not UTF-8 are
+    /// replaced.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -73,7 +74,7 @@ impl File {
         self.opened().place.as_text()
     }
 
-    /// Returns the place of opening: it opens the same dataset again.
+    /// Returns the place that opened the dataset. It opens the same dataset again.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -126,7 +127,7 @@ impl File {
         self.opened().dataset.info()
     }
 
-    /// Returns all faults of the dataset, including those that need a search of the storage.
+    /// Returns all faults of the dataset, including faults that only a search of the storage finds.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -142,7 +143,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn faults(&self) -> Result<Vec<Fault>> {
         let mut faults = self.info().faults;
         let found = self.opened().dataset()?.search_faults();
@@ -251,7 +252,7 @@ impl File {
         self.opened().edit(&Edit::SetFill { mode }).map(drop)
     }
 
-    /// Writes all changes: data first, then the metadata that count them. It ends define mode.
+    /// Ends define mode and writes all changes: first the data, then the metadata with the new lengths.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -268,7 +269,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// The storage's error; another attempt loses nothing.
+    /// The storage's error. No change is lost if you call `sync` again.
     pub fn sync(&self) -> Result<()> {
         self.opened().dataset()?.sync().map_err(|error| self.opened().located(error))
     }

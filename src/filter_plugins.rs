@@ -32,12 +32,12 @@ pub(crate) fn extended(table: &'static PluginTable) -> &'static PluginTable {
 /// Adds the filter plugins in these directories to the registry of the process, if the environment enables
 /// plugins (`NCZARR_FILTER_PLUGINS=1`). Returns the number of added ones.
 ///
-/// Each plugin is a shared library of HDF5 or netCDF-C, and runs in a process of its own. Without a call,
-/// those in `HDF5_PLUGIN_PATH` are there. A plugin never replaces a filter that the registry has. Open
-/// datasets keep their filters.
+/// Each plugin is a shared library of HDF5 or netCDF-C, and runs in a process of its own. The plugins in
+/// `HDF5_PLUGIN_PATH` need no call. A plugin never replaces a filter that the registry has. Open datasets
+/// keep their filters.
 ///
 /// # Errors
-/// `NC_EPLUGIN` if the program `nczarr-plugin-host` is missing; those of [`registry`](crate::registry).
+/// `NC_EPLUGIN` if the program `nczarr-plugin-host` is missing; errors of [`registry`](crate::registry).
 ///
 /// ```
 /// // Nothing is loaded, because the environment does not enable plugins.

@@ -43,7 +43,7 @@ impl Group {
     /// unchanged, apart from blanks.
     ///
     /// [`Group::attribute`] shows numbers, text and lists of them as typed values, and any other JSON as
-    /// text. NCZarr records the types of attributes, so it stores only JSON that such a value becomes.
+    /// text. NCZarr records the types of attributes, so it stores only JSON that equals such a typed value.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -75,7 +75,7 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn attribute_json(&self, name: &str) -> Result<Option<String>> {
         self.opened().json(self.id(), None, name)
     }
@@ -116,7 +116,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn attribute_json(&self, name: &str) -> Result<Option<String>> {
         let (group, var) = self.place();
         self.open.json(group, var, name)

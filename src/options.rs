@@ -19,8 +19,9 @@ use crate::{File, Variable, builtin};
 
 /// Opens a dataset for reading.
 ///
-/// The content identifies a path, which is never parsed. A URL and its fragment
-/// (`file:///data/x.zarr#mode=zarr`) can name format and storage. [`Place`] lists what is which.
+/// A path is never parsed: the content of the dataset shows its format. A URL and its fragment
+/// (`file:///data/x.zarr#mode=zarr`) can name format and storage. [`Place`] has the rules that distinguish
+/// paths and URLs.
 ///
 /// ```
 /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -76,7 +77,7 @@ pub fn open_bytes(bytes: impl Into<SharedBytes>) -> Result<File> {
     OpenOptions::new().open_bytes("memory", bytes)
 }
 
-/// Opens a dataset for reading and writing. It never truncates.
+/// Opens a dataset for reading and writing. Existing data stay.
 ///
 /// ```
 /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

@@ -10,7 +10,7 @@ pub use nczarr_zmap_zip::Repacked;
 use crate::builtin;
 
 /// Rewrites a dataset in a zip archive without the remains of overwritten and deleted objects, and replaces
-/// the archive in one step. Existing readers continue with the old one.
+/// the archive in one step. Existing readers continue to read the old archive.
 ///
 /// # Errors
 /// `NC_EURL` if the path is malformed; `NC_ENOTNC` if it is not an archive with a dataset; `NC_EPERM` if

@@ -61,10 +61,11 @@ impl ZarrType {
 }
 
 impl Group {
-    /// Adds a variable of a type that only plain Zarr has. Dimensions are found from this group by name.
+    /// Adds a variable of a type that only plain Zarr has. A name means the dimension in this group or in the
+    /// nearest ancestor.
     ///
-    /// The type table of [`ZarrType`] tells how the elements are read and written. [`Variable::set_endian`]
-    /// sets another byte order than little-endian.
+    /// The table of [`ZarrType`] shows the types for reading and writing the elements.
+    /// [`Variable::set_endian`] sets another byte order than little-endian.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

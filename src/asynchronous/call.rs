@@ -18,8 +18,8 @@ use super::deadlines::DeadlineKey;
 
 /// A call of this library as a future. It starts when it is first polled.
 ///
-/// Dropping it stops the call. Reads in flight are abandoned, and no further request starts. A write of one
-/// object that is on its way finishes, because its outcome would be unknown otherwise.
+/// Dropping the future stops the call. The call abandons its reads in flight, and starts no further request.
+/// It finishes the write of one object that has begun, because its outcome would be unknown otherwise.
 #[must_use = "a call does nothing until it is awaited"]
 pub struct Call<T> {
     workers: Workers,

@@ -14,7 +14,7 @@ use super::{AsyncVariable, Call};
 use crate::chunks::DetachedChunks;
 use crate::{Array, Number};
 
-/// The chunks that are read before they are wanted.
+/// The number of chunks that the stream reads ahead.
 const AHEAD: usize = 8;
 
 /// A chunk that was read.
@@ -50,7 +50,8 @@ impl<T: Number> AsyncChunk<T> {
 /// The chunks of a variable, in C order ([`AsyncVariable::chunks`], [`AsyncVariable::stored_chunks`]).
 ///
 /// The first poll begins to read. Some chunks are read ahead ([`ChunkStream::read_ahead`]), so memory holds
-/// no more than these. Dropping the stream stops all reads. After the error of a chunk the next ones follow.
+/// no more than these. Dropping the stream stops all reads. After an error in one chunk, the stream continues
+/// with the next chunk.
 #[must_use = "a stream does nothing until it is polled"]
 pub struct ChunkStream<T: Number> {
     variable: AsyncVariable,

@@ -23,7 +23,7 @@ struct DeadlineState {
     closed: bool,
 }
 
-/// A time, and a number that distinguishes calls with the same one.
+/// A time, and a number that distinguishes calls with equal times.
 pub(super) type DeadlineKey = (Instant, u64);
 
 impl Deadlines {

@@ -29,7 +29,7 @@ impl AsyncFile {
         Self(Arc::new(AttachedFile { file: Some(file), workers, place }))
     }
 
-    /// Returns the dataset for calls on this thread. Inquiries need no storage; other calls block.
+    /// Returns the dataset for calls on this thread. Inquiries need no storage; other calls block the thread.
     pub fn as_sync(&self) -> &File {
         self.0.file.as_ref().expect("it is taken only when the last handle is dropped")
     }
@@ -57,7 +57,7 @@ impl AsyncFile {
     /// ```
     ///
     /// # Errors
-    /// Those of `work`; `NC_EINTERNAL` if it panics.
+    /// Errors of `work`; `NC_EINTERNAL` if it panics.
     pub fn call<T: Send + 'static>(&self, work: impl FnOnce(&File) -> Result<T> + Send + 'static) -> Call<T> {
         let file = self.clone();
         Call::new(self.workers().clone(), Arc::clone(&self.0.place), move || work(file.as_sync()))
@@ -65,7 +65,7 @@ impl AsyncFile {
 
     /// Writes all changes and closes the dataset, for all its handles.
     ///
-    /// If the call is stopped, the dataset is closed nevertheless, in the background. So no change is lost.
+    /// If you stop the call, the dataset still closes in the background. So no change is lost.
     ///
     /// # Errors
     /// The storage's error. The dataset is closed nevertheless.

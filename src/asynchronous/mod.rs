@@ -1,13 +1,13 @@
 //! Async reads and writes, on any runtime.
 //!
-//! [`Workers`] are threads of this library: they wait for storage and decode, so no thread of the runtime
-//! does. [`open`] returns a [`Call`], a future that opens an [`AsyncFile`]. Its [`AsyncVariable`]s read and
-//! write.
+//! [`Workers`] are threads of this library. They wait for storage and decode, so that no thread of the
+//! runtime waits. [`open`] returns a [`Call`], a future that opens an [`AsyncFile`]. Its [`AsyncVariable`]s
+//! read and write.
 //!
-//! * A dropped [`Call`] is stopped: it starts no request, and its reads in flight are abandoned.
+//! * If you drop a [`Call`], it stops. It starts no further request, and abandons its reads in flight.
 //! * [`Call::timeout`] sets a deadline, and a [`Canceller`] stops a call from elsewhere.
 //! * [`ChunkStream`] reads the chunks of a variable as a [`Stream`](futures_core::Stream).
-//! * A panic in a call becomes its error.
+//! * If a call panics, it returns an error.
 //!
 //! ```
 //! # #[cfg(all(feature = "nczarr", feature = "mem"))] {

@@ -22,7 +22,8 @@ impl AsyncVariable {
         Self { variable, file, place }
     }
 
-    /// Returns the variable for calls on this thread. Inquiries need no storage; other calls block.
+    /// Returns the variable for calls on this thread. Inquiries need no storage; other calls block the
+    /// thread.
     pub fn as_sync(&self) -> &Variable {
         &self.variable
     }
@@ -72,7 +73,7 @@ impl AsyncVariable {
         self.call(move |variable| variable.put(values.as_ref(), extents))
     }
 
-    /// Reads all chunks in C order, as [`Variable::chunks`]. Absent chunks are among them.
+    /// Reads all chunks in C order, as [`Variable::chunks`]. The stream includes absent chunks.
     ///
     /// ```
     /// # use nczarr::asynchronous::AsyncVariable;
@@ -103,7 +104,7 @@ impl AsyncVariable {
     /// ```
     ///
     /// # Errors
-    /// Those of `work`; `NC_EINTERNAL` if it panics.
+    /// Errors of `work`; `NC_EINTERNAL` if it panics.
     pub fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Variable) -> Result<T> + Send + 'static,

@@ -11,7 +11,8 @@ use super::deadlines::Deadlines;
 use super::{AsyncFile, Call};
 use crate::File;
 
-/// The threads of [`Workers::default`]: as many as a web server gets requests of one batch.
+/// The number of threads of [`Workers::default`]: the number of requests that one batch sends to a web
+/// server.
 const THREADS: usize = 64;
 
 /// Threads that run calls. Clones share the threads.
@@ -89,7 +90,7 @@ impl Workers {
     /// is dropped.
     ///
     /// # Errors
-    /// Those of `work`; `NC_EINTERNAL` if it panics.
+    /// Errors of `work`; `NC_EINTERNAL` if it panics.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Call<T> {
         Call::new(self.clone(), "the call".into(), work)
     }

@@ -100,7 +100,7 @@ impl<'v> Chunk<'v> {
     /// Whether the chunk is stored, or changed in the cache. If not, it reads as the fill value.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn is_stored(&self) -> Result<bool> {
         let access = self.variable.access()?;
         let slab = self.slab().check(&access.shape(), |_| false)?;
@@ -111,7 +111,7 @@ impl<'v> Chunk<'v> {
     /// reads the chunk; [`Chunk::is_stored`] reads the index alone.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn encoded_len(&self) -> Result<Option<u64>> {
         let access = self.variable.access()?;
         let slab = self.slab().check(&access.shape(), |_| false)?;
@@ -121,7 +121,7 @@ impl<'v> Chunk<'v> {
     /// Returns the stored bytes; `None` if the chunk is absent ([`Variable::read_encoded`]).
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn read_encoded(&self) -> Result<Option<EncodedChunk>> {
         let access = self.variable.access()?;
         let slab = self.slab().check(&access.shape(), |_| false)?;

@@ -61,10 +61,11 @@ impl Variable {
         self.set_filter("fletcher32", &[])
     }
 
-    /// Rounds floats when they are written, so that they compress better. The lost digits do not come back.
+    /// Rounds floats on writing, so that they compress better. No reader can restore the lost digits.
     ///
-    /// Each mode has its number of digits or bits; `None` ends rounding. The chunks need no filter to be
-    /// read. An attribute such as `_QuantizeBitGroomNumberOfSignificantDigits` records the mode.
+    /// Each mode has its number of digits or bits; `None` ends rounding. A reader of the chunks needs no
+    /// filter for the rounding. An attribute such as `_QuantizeBitGroomNumberOfSignificantDigits` records the
+    /// mode.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "deflate", feature = "shuffle"))] {

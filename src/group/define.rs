@@ -83,8 +83,8 @@ impl Group {
         }
     }
 
-    /// Adds a variable whose elements are of a Rust type, such as a number or a struct. Dimensions are found
-    /// from this group by name; without dimensions it is a scalar.
+    /// Adds a variable with elements of a Rust type, such as a number or a struct. A name means the dimension
+    /// in this group or in the nearest ancestor. Without dimensions, the variable is a scalar.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -109,8 +109,8 @@ impl Group {
         self.add_variable_with_type(name, ty, dims)
     }
 
-    /// Adds a variable along these dimensions. Names cannot select a dimension of an outer group if an inner
-    /// group has one of the same name; a [`Dimension`] selects any dimension of the dataset.
+    /// Adds a variable along these dimensions. If an inner group has a dimension of the same name, a name
+    /// cannot select the dimension of an outer group. A [`Dimension`] selects any dimension of the dataset.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -187,8 +187,8 @@ impl Group {
         }
     }
 
-    /// Adds a variable whose elements are stored as another type than the netCDF type, such as a data type of
-    /// a plugin. Plain Zarr V3 has such types. `stored` has the JSON of its member `data_type`.
+    /// Adds a variable with a stored data type that differs from its netCDF type, such as a data type of a
+    /// plugin. Plain Zarr V3 has such types. `stored` contains the JSON of the member `data_type`.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -207,8 +207,8 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`Group::add_variable`]; `NC_EBADTYPE` if the format has no such type, or if users see the type as
-    /// another one than `xtype`.
+    /// As [`Group::add_variable`]; `NC_EBADTYPE` if the format has no such type, or if the stored type does
+    /// not read as `xtype`.
     pub fn add_variable_as_stored(
         &self,
         name: &str,
@@ -234,8 +234,9 @@ impl Group {
         dims.iter().map(|dim| self.find_dimension(dim).map_err(|error| error.at(name))).collect()
     }
 
-    /// Copies a variable of this or another dataset to this group: definition, layout, attributes and data.
-    /// Dimensions are found from this group by name. Memory is bounded for any size of data.
+    /// Copies a variable of this or another dataset to this group: definition, layout, attributes and data. A
+    /// name means the dimension in this group or in the nearest ancestor. The copy needs bounded memory for
+    /// any size of data.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

@@ -27,7 +27,7 @@ impl CreateOptions {
         Self::default()
     }
 
-    /// Sets whether an existing dataset is deleted first. Anything else is never deleted.
+    /// Sets whether creating first deletes an existing dataset. It never deletes anything but a dataset.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -56,8 +56,8 @@ impl CreateOptions {
     }
 
     /// Sets whether plain Zarr gets an attribute for properties that Zarr cannot express: unlimited and
-    /// unused dimensions, orders, char, types of attributes. It is written only if information would be lost.
-    /// The URL option is `#mode=zarr,annotate`. Other formats need none.
+    /// unused dimensions, orders, char, types of attributes. The attribute is written only if information
+    /// would be lost without it. The URL option is `#mode=zarr,annotate`. Other formats need none.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

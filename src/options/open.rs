@@ -50,17 +50,17 @@ impl OpenOptions {
 
     shared_options!();
 
-    /// Sets the treatment of forbidden keys (403), which may not exist. With [`ForbiddenKeys::Absent`] they
-    /// are absent and the dataset is read-only. The URL option is `#forbidden=absent`, the rc file setting
-    /// `ZARR.FORBIDDEN=absent`.
+    /// Sets the treatment of keys that a server forbids (403). Such objects may or may not exist. With
+    /// [`ForbiddenKeys::Absent`] they are absent and the dataset is read-only. The URL option is
+    /// `#forbidden=absent`, the rc file setting `ZARR.FORBIDDEN=absent`.
     #[must_use]
     pub fn forbidden(mut self, forbidden: ForbiddenKeys) -> Self {
         self.options.forbidden = forbidden;
         self
     }
 
-    /// Names dimensions of plain Zarr that are unlimited, although nothing in the dataset says so. Stores of
-    /// zarr-python have no place for it; with this option, writers can append to them.
+    /// Makes these dimensions of plain Zarr unlimited, although the dataset does not record that. Stores of
+    /// zarr-python cannot record unlimited dimensions. With this option, writers can append to such stores.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -117,11 +117,11 @@ impl OpenOptions {
         default_or(&self.registry)?.open_storage(&place.into(), self.writable, &self.options)
     }
 
-    /// Maps a dataset of one file into memory, if it is only read. Needs the feature `mmap`; only classic
-    /// files support it.
+    /// Maps a dataset of one file into memory, if it is opened for reading only. Needs the feature `mmap`;
+    /// only classic files support it.
     ///
-    /// The file must not be truncated during a read, or the system ends the process. Truncation between two
-    /// reads is an error of the second.
+    /// The file must not be truncated during a read, or the system ends the process. If a program truncates
+    /// the file between two reads, the second read is an error.
     #[must_use]
     pub fn memory_map(mut self, map: bool) -> Self {
         self.options.memory_map = map;
@@ -131,12 +131,12 @@ impl OpenOptions {
     /// Opens a dataset of one file (a classic or netCDF-4 file, an archive) from its bytes. `name` supplies
     /// its name and modes.
     ///
-    /// The bytes are read where they lie, in any owner: a `Vec<u8>`, a `&'static [u8]`, an `Arc<[u8]>`, the
-    /// `Bytes` of the crate `bytes`. To get the memory back, pass a clone of a [`SharedBytes`] and call
-    /// [`SharedBytes::into_vec`] after closing.
+    /// The dataset reads the bytes in the memory of their owner, without a copy: a `Vec<u8>`, a
+    /// `&'static [u8]`, an `Arc<[u8]>`, the `Bytes` of the crate `bytes`. To get the memory back, pass a
+    /// clone of a [`SharedBytes`] and call [`SharedBytes::into_vec`] after closing.
     ///
-    /// Changes go to a copy, which [`File::close_to_bytes`] returns: for an archive, one with each object
-    /// once and without other members.
+    /// Changes go to a copy, which [`File::close_to_bytes`] returns. The copy of an archive has each object
+    /// once and no other members.
     ///
     /// # Errors
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
@@ -167,9 +167,9 @@ impl OpenOptions {
     ///
     /// The result equals that of opening the whole dataset, but other objects may be skipped, so the time
     /// does not grow with the dataset. The variable has the same type, shape, attributes, filters and data.
-    /// Its group and dataset may differ: groups have only the ancestors of the variable. Consolidated
-    /// metadata is not read if the documents are as cheap. If plain Zarr gives one dimension name several
-    /// lengths, or two types one name, the variable keeps the plain name.
+    /// Its group and dataset may differ: groups have only the ancestors of the variable. If reading the
+    /// documents costs no more, the call does not read consolidated metadata. If plain Zarr gives one
+    /// dimension name several lengths, or two types one name, the variable keeps the plain name.
     ///
     /// # Errors
     /// As [`open_variable`]; `NC_EPERM` if the options ask for writing.

@@ -2,7 +2,7 @@
 
 macro_rules! shared_options {
     () => {
-        /// Sets limits for sizes that files state.
+        /// Sets upper limits for sizes that a file may declare.
         ///
         /// ```
         /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -43,8 +43,8 @@ macro_rules! shared_options {
             self
         }
 
-        /// Sets the size of each variable's chunk cache in bytes. A variable that fits is read by whole
-        /// chunks, which are cached from the first access on, even where single elements could be read.
+        /// Sets the size of each variable's chunk cache in bytes. If a variable fits into its cache, each
+        /// access reads and caches whole chunks, even if it needs a single element.
         ///
         /// ```
         /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -122,8 +122,8 @@ macro_rules! shared_options {
             self
         }
 
-        /// Truncates too long strings for variables of fixed length at a character boundary, instead of
-        /// rejecting them.
+        /// Truncates strings that are too long for variables with strings of fixed length, at a character
+        /// boundary. Otherwise such strings are an error.
         #[must_use]
         pub fn truncate_strings(mut self, truncate: bool) -> Self {
             self.options.truncate_strings = truncate;

@@ -34,8 +34,8 @@ impl Variable {
         ArrayD::from_shape_vec(shape, values).map_err(wrong_shape)
     }
 
-    /// Reads a part of the variable into an array or a view of any memory layout. Its shape is that of the
-    /// part.
+    /// Reads a part of the variable into an array or a view of any memory layout. The array and the part must
+    /// have equal shapes.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -72,8 +72,8 @@ impl Variable {
         Ok(())
     }
 
-    /// Writes an array or a view of any memory layout to a part of the variable. Its shape is that of the
-    /// part.
+    /// Writes an array or a view of any memory layout to a part of the variable. The array and the part must
+    /// have equal shapes.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

@@ -10,7 +10,8 @@ use crate::{Extents, Number, Selection, Variable};
 
 impl Variable {
     /// Writes a part of the variable. A write may extend an unlimited dimension, and an open end (`..`)
-    /// extends as far as the values. Values for fewer records than exist there need a range (`..2`).
+    /// extends as far as the values. To write fewer records than exist behind the start, give a range
+    /// (`..2`).
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

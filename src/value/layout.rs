@@ -10,8 +10,8 @@ use super::binding::BoundClass;
 use super::{Binding, NcValue, StructField};
 use crate::Number;
 
-/// The layout of a `T` in memory. It proves that the bytes of a `T` may be read, and tells which bytes they
-/// are.
+/// The layout of a `T` in memory. It proves that a transfer may read the bytes of a `T`, and lists these
+/// bytes.
 pub struct MemoryLayout<T> {
     node: Node,
     of: PhantomData<fn() -> T>,

@@ -4,9 +4,9 @@
 //! [`StructField`] and [`MemoryLayout`] describe the Rust type, and a [`Binding`] connects it with a stored
 //! type. A binding is made once per transfer. Fields and members are matched by name.
 //!
-//! A transfer takes the first way that is possible:
+//! A transfer uses the first possible method:
 //!
-//! | way | condition |
+//! | method | condition |
 //! |---|---|
 //! | one copy of bytes | equal layouts; for reads also only numbers, for writes also no padding |
 //! | field by field | the stored type has a fixed size |

@@ -67,7 +67,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// The reason why the data cannot be read, if so.
+    /// The variable's own error if its data are unreadable.
     pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
         Ok(self.access()?.data().chunk_shape())
     }
@@ -100,8 +100,8 @@ impl Variable {
         self.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
     }
 
-    /// Returns the shape of its shards in elements: objects of several chunks. `None` if each chunk is an
-    /// object.
+    /// Returns the shape of the shards, in elements; `None` if each chunk is an object of its own. A shard is
+    /// one object with several chunks.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -119,9 +119,9 @@ impl Variable {
         self.ask(|var| var.shards.clone())
     }
 
-    /// Stores its chunks in shards of this shape, in elements: one object has a whole number of chunks along
-    /// each dimension, and an index for single chunks. Only Zarr V3 has shards. If no chunk shape was set,
-    /// the shape is rounded up to whole chunks of the default shape.
+    /// Stores the chunks in shards of this shape, in elements. A shard is one object with a whole number of
+    /// chunks along each dimension, and an index of them. Only Zarr V3 has shards. If you set no chunk shape,
+    /// the call rounds the shard shape up to whole chunks of the default shape.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -142,7 +142,7 @@ impl Variable {
         self.edit(&Edit::DefVarShards { var: self.id, shards: Some(shape) }).map(drop)
     }
 
-    /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle`.
+    /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle` is true.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "deflate", feature = "shuffle"))] {
@@ -291,7 +291,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// `NC_EINVAL` for invalid values; the reason why the data cannot be read, if so.
+    /// `NC_EINVAL` for invalid values; the variable's own error if its data are unreadable.
     pub fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         self.open.dataset()?.set_var_chunk_cache(self.id, cache)
     }

@@ -209,7 +209,7 @@ pub trait ChunkStore: Send + Sync + fmt::Debug {
     /// store has no listing, and `each` was not called.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn for_each_stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> nczarr_model::Result<bool> {
         Ok(false)
     }

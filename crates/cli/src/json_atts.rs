@@ -9,7 +9,7 @@ use nczarr_model::{GroupId, Result, VarId};
 ///
 /// # Errors
 ///
-/// Those of the storage.
+/// Errors of the storage.
 pub fn plain(file: &File, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
     match file.info().flavour.as_str() {
         "nczarr" => Ok(None),
@@ -21,7 +21,7 @@ pub fn plain(file: &File, group: GroupId, var: Option<VarId>) -> Result<Option<V
 ///
 /// # Errors
 ///
-/// Those of the storage.
+/// Errors of the storage.
 pub fn stored(
     dataset: &dyn Dataset,
     group: GroupId,

@@ -27,7 +27,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn of(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |_| true, |_, _| true)
     }
@@ -36,7 +36,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// Those of the storage.
+    /// Errors of the storage.
     pub fn if_sparse(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |chunks| chunks >= FEW, |stored, chunks| stored < chunks / 2)
     }

@@ -15,7 +15,8 @@ pub struct CacheConfig {
     pub bytes: usize,
     /// The number of slots of the hash table; a hint.
     pub slots: usize,
-    /// A number from 0 to 1: how readily completely read or written chunks are evicted; a hint.
+    /// A number from 0 to 1; a hint. With a larger number, the cache evicts completely read or written chunks
+    /// earlier.
     pub preemption: f32,
 }
 

@@ -29,15 +29,15 @@ pub struct DatasetInfo {
     pub version: String,
     /// Whether the dataset is open for writing.
     pub writable: bool,
-    /// The reasons for driver, map and flavour, and oddities: one line each.
+    /// The reasons for the choice of driver, map and flavour, and unusual properties: one line each.
     pub notes: Vec<String>,
-    /// The defects that opening found and passed over.
+    /// The defects that opening found, and that did not stop it.
     pub faults: Vec<Fault>,
     /// The text of `_NCProperties`, if the dataset has one.
     pub properties: Option<String>,
     /// The version of the superblock for `_SuperblockVersion`, if the dataset has one.
     pub superblock: Option<i32>,
-    /// Whether nothing shows that netCDF created it: `_IsNetcdf4` is 0.
+    /// Whether another program than netCDF seems to have created the dataset. Then `_IsNetcdf4` is 0.
     pub foreign: bool,
 }
 
@@ -88,17 +88,17 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Opening does not search, since most callers do not need it.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn search_faults(&self) -> Result<Vec<Fault>> {
         Ok(Vec::new())
     }
 
-    /// Returns the registry of the dataset; `None`: that of the process.
+    /// Returns the registry of the dataset; `None`: the dataset uses the registry of the process.
     fn registry(&self) -> Option<&Arc<Registry>> {
         None
     }
 
-    /// Returns the data of a variable. Frequent callers keep it.
+    /// Returns the data of a variable. Keep the result if you call often.
     ///
     /// # Errors
     /// `NC_ENOTVAR`, or the variable's `problem` if its data cannot be read.
@@ -109,7 +109,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// It reads metadata and lists keys, but reads no data. Formats of one file have nothing to compare.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn audit(&self) -> Result<Audit> {
         Ok(Audit::default())
     }
@@ -135,7 +135,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Ends define mode, writes all changes and releases all resources. Idempotent.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn close(&self) -> Result<()>;
 
     /// Returns all bytes of a dataset in memory, with all changes; also after closing.
@@ -149,7 +149,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Ends define mode ([`ModelCell::end`]) and writes all changes: data first, then metadata, once.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -158,7 +158,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// committed.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn abort(&self) -> Result<()> {
         self.model().roll_back();
         self.close()

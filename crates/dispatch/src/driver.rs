@@ -360,7 +360,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Opens a dataset. It never truncates or repairs a file.
     ///
-    /// [`OpenRequest::backing`] says where the bytes are. A driver may open the target instead of a
+    /// [`OpenRequest::backing`] names the place of the bytes. A driver may open the target instead of a
     /// [`Backing::Source`].
     ///
     /// # Errors

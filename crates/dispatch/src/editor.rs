@@ -76,14 +76,14 @@ pub trait Editor: Send + Sync + fmt::Debug {
 
     /// Writes the metadata (`enddef`). Formats with a header leave the free space `padding`.
     ///
-    /// Lengths of unlimited dimensions never count unstored data: they are those of the last
-    /// [`Dataset::sync`](crate::Dataset::sync), unless data are stored first.
+    /// Lengths of unlimited dimensions never count unstored data. Either the format stores the data first, or
+    /// it writes the lengths of the last [`Dataset::sync`](crate::Dataset::sync).
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn commit(&self, padding: HeaderPadding) -> Result<()>;
 
-    /// Ends define mode because data are to be written.
+    /// Ends define mode before a write of data.
     ///
     /// By default it is [`Editor::commit`]. A format with a single writer may store the metadata later: with
     /// the next commit, [`Dataset::sync`](crate::Dataset::sync) or [`Dataset::close`](crate::Dataset::close).

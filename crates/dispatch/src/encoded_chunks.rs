@@ -68,17 +68,17 @@ impl ChunkEncoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum EncodedCheck {
-    /// They are decoded once. Bytes that do not decode are refused.
+    /// Decode the bytes once, and refuse bytes that do not decode.
     #[default]
     Decode,
-    /// Only their length is checked: for bytes that come from a chunk of equal [`ChunkEncoding`].
+    /// Check only the length: for bytes from a chunk of equal [`ChunkEncoding`].
     Length,
 }
 
 /// The stored chunks of a variable ([`VarData::encoded_chunks`](crate::VarData::encoded_chunks)).
 ///
 /// A chunk is named by its elements: a [`CheckedSlab`] that begins at the chunk's first element and ends at
-/// the end of the chunk or of the variable. In shards these are the inner chunks.
+/// the end of the chunk or of the variable. In a sharded array, the chunks are the inner chunks.
 pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// Returns the description of the stored form.
     fn encoding(&self) -> ChunkEncoding;
@@ -86,15 +86,15 @@ pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// Returns the length of a stored chunk in bytes; `None` if it is absent.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn encoded_len(&self, chunk: &CheckedSlab<'_>) -> Result<Option<u64>>;
 
-    /// Returns the stored bytes of each chunk; `None` if it is absent. Changes in the cache of a chunk are
-    /// stored first.
+    /// Returns the stored bytes of each chunk; `None` if it is absent. The call first stores changes of these
+    /// chunks from the cache.
     ///
     /// # Errors
-    /// Those of the storage; `NC_EINVAL` for a slab that is no chunk; `NC_ENOOBJECT` for an absent chunk of a
-    /// dataset whose options make absence an error.
+    /// Errors of the storage; `NC_EINVAL` for a slab that is no chunk; `NC_ENOOBJECT` for an absent chunk if
+    /// [`MissingChunks::Error`](crate::MissingChunks::Error) is set.
     fn read_encoded(&self, chunks: &[CheckedSlab<'_>]) -> Result<Vec<Option<EncodedChunk>>>;
 
     /// Decodes bytes as the elements of a chunk, as [`VarData::get`](crate::VarData::get) returns them.
@@ -103,12 +103,12 @@ pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// As [`VarData::get`](crate::VarData::get); an error of a filter if the bytes do not decode.
     fn decode(&self, chunk: &CheckedSlab<'_>, stored: &EncodedChunk, out: MemMut<'_, '_>) -> Result<()>;
 
-    /// Replaces chunks by bytes that are encoded already, and grows unlimited dimensions. Elements of these
-    /// chunks in the cache are dropped. After an error some chunks may be replaced, each as a whole.
+    /// Replaces chunks by encoded bytes, and grows unlimited dimensions. The cache drops its elements of
+    /// these chunks. After an error some chunks may be replaced, each as a whole.
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only; `NC_EINVAL` for a chunk that occurs twice; an error of a
-    /// filter if the bytes do not decode; those of the storage.
+    /// filter if the bytes do not decode; errors of the storage.
     fn write_encoded(
         &self,
         chunks: &[CheckedSlab<'_>],
@@ -119,6 +119,6 @@ pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// Removes a chunk, so that its elements read as the fill value. Returns whether it existed.
     ///
     /// # Errors
-    /// `NC_EPERM` if the dataset is read-only; those of the storage.
+    /// `NC_EPERM` if the dataset is read-only; errors of the storage.
     fn erase(&self, chunk: &CheckedSlab<'_>) -> Result<bool>;
 }

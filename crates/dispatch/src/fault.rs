@@ -1,4 +1,4 @@
-//! [`Fault`]: a defect that opening found and passed over.
+//! [`Fault`]: a defect that does not stop the opening of a dataset.
 
 use std::fmt;
 
@@ -29,11 +29,11 @@ pub struct Fault {
 pub enum FaultKind {
     /// The storage holds an object that the model does not show.
     LeftOut,
-    /// The model shows an object, and a part of it cannot be read.
+    /// The model shows an object, and a part of the object is unreadable.
     Damaged,
     /// Two parts of the dataset contradict each other; the model shows both.
     Inconsistent,
-    /// The dataset reads well here, and other programs may stumble over it.
+    /// This library reads the object; other programs may fail to read it.
     Unusual,
 }
 
@@ -53,7 +53,7 @@ impl Fault {
         Self::new(FaultKind::Inconsistent, path, text)
     }
 
-    /// Other programs may stumble over the object at `path`.
+    /// Other programs may fail to read the object at `path`.
     pub fn unusual(path: impl fmt::Display, text: impl fmt::Display) -> Self {
         Self::new(FaultKind::Unusual, path, text)
     }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use nczarr_model::{DimId, Endian, GroupId, NcType, Result, VarId};
 
-/// The stored form of a variable's elements, if it says more than the netCDF type: units, text, byte order.
+/// The stored form of a variable's elements, if it has more information than the netCDF type: units, text,
+/// byte order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredType {
     /// The type as JSON, as in the member `data_type` of Zarr V3.
@@ -15,7 +16,7 @@ pub struct StoredType {
 
 /// The metadata of a dataset as JSON. [`Dataset::json_metadata`](crate::Dataset::json_metadata) returns it.
 ///
-/// The netCDF model cannot represent all JSON. A copy uses these methods to keep what the model loses.
+/// The netCDF model cannot represent all JSON. A copy uses these methods to keep JSON that the model loses.
 pub trait JsonMetadata: Send + Sync + fmt::Debug {
     /// Returns the attributes of a group or variable, each with its name and JSON. `None`: its document
     /// cannot be read, or has no attributes.
@@ -23,7 +24,7 @@ pub trait JsonMetadata: Send + Sync + fmt::Debug {
     /// It reads the storage: an open dataset does not keep the JSON.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn attributes(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>>;
 
     /// Returns the JSON of one attribute, also if it is not stored yet. `None`: there is no such attribute.
@@ -56,12 +57,12 @@ pub trait JsonMetadata: Send + Sync + fmt::Debug {
     fn set_attribute(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()>;
 
     /// Returns the stored form of a variable's elements, for [`JsonMetadata::def_var`] of another dataset.
-    /// `None`: the netCDF type says it all.
+    /// `None`: the netCDF type describes the stored form completely.
     ///
     /// It reads the storage, like [`JsonMetadata::attributes`].
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn stored_type(&self, var: VarId) -> Result<Option<StoredType>>;
 
     /// Returns the type that a variable of the group with this stored form presents, for

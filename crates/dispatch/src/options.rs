@@ -60,9 +60,10 @@ pub struct Options {
     pub limits: Limits,
     /// The number of threads of a transfer; 0: the number of processors.
     pub threads: usize,
-    /// The size of the chunk cache of each variable, in bytes. An array that fits a requested size is kept
-    /// from the first access of each chunk on. Default: the setting of the process; `None` without one: 64
-    /// MiB, and chunks that can be read in parts are kept only if they are read repeatedly.
+    /// The size of the chunk cache of each variable, in bytes. With a given size, an array that fits stays in
+    /// the cache from the first access of each chunk. The default is the setting of the process. Without a
+    /// setting it is `None`: 64 MiB, and the cache keeps chunks that can be read in parts only after repeated
+    /// reads.
     pub cache_bytes: Option<usize>,
     /// When a write counts as done.
     pub durability: Durability,
@@ -74,16 +75,16 @@ pub struct Options {
     /// No other process writes this dataset, so writes of partial chunks need no conditional writes. The
     /// fragment option is `exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
     pub exclusive: bool,
-    /// Several processes make the same definitions at the same time. A document that this process stores for
-    /// the first time joins one that is stored already. If it describes another object, storing it is
-    /// `NC_ENAMEINUSE`.
+    /// Several processes make the same definitions at the same time. If another process has already stored a
+    /// document, this process joins it. If that document describes another object, storing is an error
+    /// (`NC_ENAMEINUSE`).
     pub collective: bool,
     /// Whether a string that exceeds a fixed-length variable is truncated at a character boundary instead of
     /// rejected.
     pub truncate_strings: bool,
     /// Whether a new dataset may add attributes for properties that its format cannot express.
     pub annotate: bool,
-    /// Names of dimensions of plain Zarr that are unlimited, although nothing in the dataset says so.
+    /// Names of dimensions of plain Zarr that are unlimited, although the dataset does not record that.
     pub growing: Vec<String>,
     /// Whether a dataset of one file that is only read is mapped into memory. If another process truncates
     /// the file during a read, the system ends this process.

@@ -92,7 +92,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// unknown.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn is_absent(&self, _slab: &CheckedSlab<'_>) -> Result<bool> {
         Ok(false)
     }
@@ -103,7 +103,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// the shape [`VarData::chunk_shape`], also inside shards.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         Ok(None)
     }

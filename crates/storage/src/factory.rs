@@ -24,13 +24,13 @@ pub enum Clobber {
     /// Refuse with `NC_EOBJECT` (a map) or `NC_EEXIST` (a file).
     #[default]
     Refuse,
-    /// Delete it first if it is a dataset; anything else is refused.
+    /// Delete it first if it is a dataset, and refuse anything else.
     Replace,
 }
 
 /// The bytes of a dataset or map.
 ///
-/// A request has another backing than the place only for formats of one file.
+/// Only formats of one file get a request with another backing than [`Backing::Place`].
 #[derive(Debug, Clone, Default)]
 pub enum Backing {
     /// The target of the request.
@@ -136,8 +136,8 @@ impl<'a> OpenMap<'a> {
         Self { sources: Some(sources), ..self }
     }
 
-    /// Opens the object of the target as a remote file, for archives: another map reads it. `part` is
-    /// probably read first.
+    /// Opens the object of the target as a remote file. A map for archives uses it to read an archive on
+    /// another map. The caller probably reads `part` first.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if there is no object; `NC_ENOTNC` for a local path and for storage without single
@@ -218,8 +218,8 @@ pub trait MapFactory: Send + Sync + 'static {
         false
     }
 
-    /// Opens an existing map. [`OpenMap::backing`] says where its bytes are. A factory may open the target
-    /// instead of a [`Backing::Source`].
+    /// Opens an existing map. [`OpenMap::backing`] names the place of its bytes. A factory may open the
+    /// target instead of a [`Backing::Source`].
     ///
     /// Dropping a map in memory without `close` writes nothing.
     ///
@@ -237,8 +237,8 @@ pub trait MapFactory: Send + Sync + 'static {
         Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
     }
 
-    /// Opens the object of the target as a file for reading. `part` is probably read first; it is fetched at
-    /// once if that costs no further request.
+    /// Opens the object of the target as a file for reading. The caller probably reads `part` first. The map
+    /// fetches it at once if that costs no further request.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if there is no such object; `NC_ENOTNC` if the storage has no single files.

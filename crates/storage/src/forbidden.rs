@@ -1,7 +1,7 @@
 //! [`Forbidden`]: marks the error for a key that the storage refuses and that may not exist.
 //!
-//! A server without listing answers 403 for a missing key, so a 403 says nothing about the key. A map marks
-//! such an error with [`Forbidden`], and the code that opens a dataset decides.
+//! A server that forbids listing answers 403 for a missing key. So a 403 does not show whether the key
+//! exists. A map marks such an error with [`Forbidden`], and the code that opens a dataset decides.
 
 use std::fmt;
 

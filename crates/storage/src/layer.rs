@@ -1,4 +1,4 @@
-//! [`Layer`]: a map around another map, which writes only the methods that it changes.
+//! [`Layer`]: a map around another map. It implements only the methods that it changes.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ macro_rules! layer {
         /// A map around another map. Each method forwards to the inner map, unless the layer has its own.
         ///
         /// Every layer is a [`ZMap`]. A new method of the map forwards itself. A layer that changes bytes,
-        /// keys or versions must have all methods that touch them, also the batches. It is simpler to
-        /// implement [`ZMap`] then: its provided methods are composed of the map's own.
+        /// keys or versions must implement all methods that touch them, also the batches. For such a map,
+        /// [`ZMap`] is simpler: its provided methods call the map's own methods.
         ///
         /// ```
         /// use std::sync::Arc;

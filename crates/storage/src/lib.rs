@@ -1,7 +1,7 @@
-//! The contract for storage maps: all that the crate of a map needs.
+//! The contract for storage maps. The crate of a map needs no other crate of this project.
 //!
 //! * [`ZMap`]: a store of keys and bytes. [`MapFactory`] opens it, and [`MapPlugin`] registers the factory.
-//! * [`ZMapExt`]: its methods for callers.
+//! * [`ZMapExt`]: short forms of the methods of a map, for callers.
 //! * [`Layer`]: a map around another map.
 //! * [`batch`]: many reads or writes at once.
 //! * [`source`]: one remote file, read by ranges.

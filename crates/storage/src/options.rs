@@ -1,6 +1,6 @@
-//! Options of maps: limits for sizes that a file states, and durability.
+//! Options of maps: upper limits for sizes that a file declares, and durability.
 
-/// Limits for sizes that a file states. They are checked before memory is allocated.
+/// Upper limits for sizes that a file declares. The library checks a size before it allocates memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -37,7 +37,7 @@ impl Default for Limits {
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Objects appear whole; the system flushes them in its own time.
+    /// Objects appear whole. The operating system writes them to the device at some later time.
     #[default]
     Rename,
     /// Objects and their directories are synced as well, at the latest by [`ZMap::sync`](crate::ZMap::sync).

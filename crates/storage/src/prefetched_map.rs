@@ -6,8 +6,8 @@
 //! listing if that takes one request. Then it answers from memory, and forwards all other operations. So the
 //! code that opens a dataset is the same for local and remote maps.
 //!
-//! It is meant for opening only: cached results are not refreshed. Errors are cached too; a listing that
-//! failed or is too long counts as unknown. It knows no format: its callers name the keys.
+//! Use it for opening only, because it does not refresh cached results. It caches errors too. It treats a
+//! listing that failed or is too long as unknown. It knows no format: its callers name the keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};

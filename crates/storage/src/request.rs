@@ -75,7 +75,7 @@ impl ObjectInfo {
 
 /// The names or keys that [`ZMap::list`](crate::ZMap::list) returns.
 ///
-/// A map answers a mode that it does not know with `None`.
+/// A map returns `None` for a mode that it does not implement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ListMode {
@@ -124,7 +124,7 @@ impl Precondition {
         }
     }
 
-    /// The precondition that no other writer came between: the version that was read, or its absence.
+    /// The precondition that no other writer changed the object after a read: the same version, or absence.
     pub fn unchanged(read: Option<Version>) -> Self {
         read.map_or(Self::Absent, Self::Unchanged)
     }

@@ -1,4 +1,4 @@
-//! [`Version`]: a map's mark of one state of an object. [`Stamp`]: a version that is kept for long.
+//! [`Version`]: a map's mark of one state of an object. [`Stamp`]: a version for long-term storage.
 //!
 //! Only the map knows the content of a version: a server's tag, an open file, a number.
 
@@ -15,7 +15,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Wraps a map's mark. It equals only its copies.
+    /// Wraps a map's mark. The version equals only its copies.
     pub fn new(mark: impl Any + Send + Sync) -> Self {
         Self { mark: Arc::new(mark), compare: None, scarce: false }
     }
@@ -62,7 +62,7 @@ impl fmt::Debug for Version {
     }
 }
 
-/// A version that is kept for long. Its mark may be gone.
+/// A version for long-term storage. Its mark may no longer exist.
 #[derive(Clone)]
 pub struct Stamp(StampMark);
 

@@ -34,8 +34,9 @@ pub struct MapCaps {
     pub range_read: bool,
     /// Reads return versions, and [`ZMap::write_if`] checks them: no update is lost between processes.
     pub conditional_write: bool,
-    /// Tickets for parts of objects can ask for versions, at a cost that does not grow with the object. The
-    /// versions can be compared ([`Version::same`](crate::Version::same)). Also on read-only maps.
+    /// A ticket for parts of an object can request the version, at a cost that does not grow with the object.
+    /// Versions are comparable ([`Version::same`](crate::Version::same)). A read-only map may have this
+    /// capability.
     pub versioned_parts: bool,
     /// Each operation is a network request.
     pub remote: bool,
@@ -83,7 +84,7 @@ impl MapCaps {
         max_segment: Option<usize>,
     }
 
-    /// As this map, without any capability to change objects.
+    /// These capabilities, without those that change objects.
     #[must_use]
     pub const fn read_only(self) -> Self {
         self.write(false).overwrite(false).delete(false).conditional_write(false).parallel_writes(false)
@@ -94,10 +95,10 @@ impl MapCaps {
 ///
 /// Guarantees of every implementation:
 /// * a write replaces the whole object or leaves the old one: no reader sees a part of it;
-/// * only the storage's own "no such key" is absence (`Ok(None)`, `Ok(false)`); every other failure is an
-///   error that names the key;
+/// * an object is absent (`Ok(None)`, `Ok(false)`) only if the storage reports that the key does not exist;
+///   every other failure is an error that names the key;
 /// * an object's key is never a prefix of another object's key. Remote maps ([`MapCaps::remote`]) do not
-///   check this: there the caller keeps keys apart, and a mere prefix is a key without an object;
+///   check this. Their caller avoids such keys, and a mere prefix is a key without an object;
 /// * nothing outside the dataset is ever touched.
 ///
 /// [`ZMapExt`](crate::ZMapExt) has shorter forms of these methods for callers.
@@ -157,9 +158,8 @@ pub trait ZMap: Send + Sync + fmt::Debug {
 
     /// Returns the names or keys below `prefix` that `mode` describes, sorted bytewise, each once.
     ///
-    /// `None` if the map has no answer of its own to this mode. The methods of [`ZMapExt`](crate::ZMapExt)
-    /// then compose the answer from [`ListMode::Children`]. So a map that can list answers at least that
-    /// mode.
+    /// `None` if the map does not implement this mode. The methods of [`ZMapExt`](crate::ZMapExt) then
+    /// compose the answer from [`ListMode::Children`]. So a map that can list implements at least that mode.
     ///
     /// # Errors
     /// The storage's error. A prefix without objects gives an empty list, not an error.
@@ -172,8 +172,8 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// A map without conditional writes calls [`Precondition::require_any`] first.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot write, or has no conditional writes and one is wanted; `NC_EOBJECT` if
-    /// `key` is a prefix of an object's key, or the reverse.
+    /// `NC_EPERM` if the map cannot write, or if `expect` needs conditional writes and the map has none;
+    /// `NC_EOBJECT` if `key` is a prefix of an object's key, or the reverse.
     fn write_if(&self, key: &Key, _value: &[u8], _expect: &Precondition) -> Result<WriteOutcome> {
         Err(unsupported("write", key))
     }
@@ -228,8 +228,9 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         Ok(found.is_some())
     }
 
-    /// Reads the object, calls `change` to compute the new one, and writes that. Repeats until no other
-    /// writer came between. `change` gets the old bytes (or `None`) and an empty buffer for the new ones.
+    /// Reads the object, calls `change` to compute the new bytes, and writes these. If another writer changed
+    /// the object meanwhile, the steps repeat. `change` gets the old bytes (or `None`) and an empty buffer
+    /// for the new bytes.
     ///
     /// A longer object than `limit` is an error, not an allocation: a map reads at most one byte more.
     ///

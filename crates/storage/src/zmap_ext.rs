@@ -7,8 +7,8 @@ use crate::batch;
 use crate::zmap::unsupported;
 use crate::{ByteRange, Key, ListMode, Precondition, ReadOptions, Version, WriteOutcome, ZMap};
 
-/// Short forms of the methods of [`ZMap`]. Every map has them, and no map can change them. Those that send a
-/// request fail at once if the call was stopped.
+/// Short forms of the methods of [`ZMap`]. Every map has them, and no map can change them. After a stop of
+/// the call, each method that sends a request fails at once.
 ///
 /// ```
 /// use nczarr_storage::{ByteRange, Key, Result, ZMap, ZMapExt};

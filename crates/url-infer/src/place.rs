@@ -15,7 +15,7 @@ use crate::{Target, parse};
 /// * A URL names scheme, place and options: `s3://bucket/x.zarr#mode=zarr`.
 ///
 /// Text is a URL if it starts with a scheme and `://`, or with `file:/`; other text is a path. A type of
-/// paths, such as [`Path`], is always a path. [`Place::path`] and [`Place::url`] decide it themselves.
+/// paths, such as [`Path`], is always a path. [`Place::path`] and [`Place::url`] state the choice.
 ///
 /// ```
 /// use nczarr_url_infer::Place;

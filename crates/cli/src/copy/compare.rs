@@ -51,7 +51,7 @@ pub fn between(
 ///
 /// # Errors
 ///
-/// Those of the storage.
+/// Errors of the storage.
 pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Option<String>> {
     let (here, there) = (source.model(), copy.model());
     let mut lost = LossReport::default();

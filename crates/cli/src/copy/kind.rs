@@ -87,7 +87,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// Those of `otherwise`.
+    /// Errors of `otherwise`.
     pub fn of_tool<E>(
         kind: Option<Self>,
         flags: [bool; 5],

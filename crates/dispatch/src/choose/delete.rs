@@ -15,8 +15,8 @@ use nczarr_storage::MapFactory;
 use nczarr_url_infer::Place;
 
 impl Registry {
-    /// Deletes the dataset at `path`, a path or URL. Anything else is left alone, whatever `mode=` contains.
-    /// For a symbolic link only the link is removed.
+    /// Deletes the dataset at `path`, a path or URL. The call never deletes anything else, with any `mode=`.
+    /// For a symbolic link it removes only the link.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if the path is empty; `NC_ENOTNC` if it is not a dataset; otherwise the storage's

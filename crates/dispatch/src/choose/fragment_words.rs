@@ -1,9 +1,9 @@
 //! Checks the words of a fragment, so that a typing error is reported and does not change the meaning.
 //!
 //! An unknown value of `mode` is an error in three cases: it differs by one letter from a known value, no
-//! value is known, or the dataset is new. Recognition by content does not help. Next to a known value,
-//! opening ignores unknown values as netCDF-C does. A third-party driver or map that is named by a mode or by
-//! the scheme may have values of its own. If such a plugin is only registered, values that are not typing
+//! value is known, or the dataset is new. This holds even if the content shows the format. Beside a known
+//! value, opening ignores unknown values, as netCDF-C does. A third-party driver or map may have its own
+//! values, if a mode or the scheme names it. If such a plugin is only registered, values that are not typing
 //! errors pass.
 //!
 //! Unknown keys are ignored, as in netCDF-C: other programs keep their keys in the same fragment. A key that

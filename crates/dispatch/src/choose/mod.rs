@@ -2,8 +2,9 @@
 //! [`Registry::explain`], and [`Registry::open_map`] / [`Registry::create_map`] for drivers.
 //!
 //! The order is: content, then `mode=`, then the scheme, then a default. Content means the first bytes of a
-//! regular file, or the markers in the root of a map. It is skipped if `mode=` names a driver without first
-//! bytes; that driver decides itself. Only regular files are opened for recognition, so nothing blocks.
+//! regular file, or the markers in the root of a map. If `mode=` names a driver without first bytes, that
+//! driver decides, and nothing reads the content. Only regular files are opened for recognition, so nothing
+//! blocks.
 //!
 //! This module names no format, storage or filter: plugins describe themselves. Read `locate` next.
 

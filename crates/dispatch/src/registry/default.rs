@@ -1,7 +1,7 @@
 //! The registry of the process, for callers without a registry of their own.
 //!
-//! A program may install one, once; it is used unchanged. Otherwise it is created on first use from the
-//! linked plugins, and each facade in the process adds its table.
+//! A program may install a registry once, and the process uses it unchanged. Otherwise the first use creates
+//! a registry from the linked plugins, and each facade in the process adds its table.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,8 +25,8 @@ fn place(table: &'static PluginTable) -> usize {
 }
 
 impl Registry {
-    /// Installs this registry for the process, unchanged. It replaces one that was created on first use; open
-    /// datasets keep theirs.
+    /// Installs this registry for the process, unchanged. It replaces a registry that the first use created.
+    /// Open datasets keep their registry.
     ///
     /// # Errors
     /// Returns this registry if one was installed before.

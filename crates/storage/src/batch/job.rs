@@ -99,11 +99,12 @@ pub trait ReadJob: Sync {
         None
     }
 
-    /// Returns a sink for a ticket that prefers its object part by part. A map may ignore it.
+    /// Returns a sink for a ticket that prefers its object part by part. A map may ignore the sink.
     ///
-    /// For tickets of whole objects without a version and without memory. A map that uses it calls this once
-    /// there are bytes, then passes parts until the sink wants none or the object ends. All parts are of one
-    /// state of the object. Then it reports [`ReadOutcome::InPlace`], or the sink's error.
+    /// Only tickets for whole objects, without a version and without memory, have a sink. A map calls this
+    /// method when bytes are available. It then passes parts until the sink wants none or the object ends.
+    /// All parts are of one state of the object. Then it reports [`ReadOutcome::InPlace`], or the sink's
+    /// error.
     fn sink<'j>(&'j self, _ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }

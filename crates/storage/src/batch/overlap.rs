@@ -58,7 +58,7 @@ impl FetchRequest {
 /// object.
 pub type FetchResult = Result<Option<(Vec<u8>, Option<Version>)>>;
 
-/// Receives the result of a fetch. If it is dropped unused, the ticket gets an error.
+/// Receives the result of a fetch. If you drop it unused, the ticket gets an error.
 #[derive(Debug)]
 pub struct FetchReply {
     number: u64,

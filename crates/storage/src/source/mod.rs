@@ -30,7 +30,7 @@ pub enum InitialRead {
     Tail(u64),
 }
 
-/// The bytes of one file, as of when it was opened.
+/// The bytes of one file, in its state at opening.
 ///
 /// Guarantee: all bytes are of one version of the file. If the file changed, reads fail.
 pub trait ByteSource: Send + Sync + fmt::Debug {

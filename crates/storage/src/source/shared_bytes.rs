@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 /// Bytes in memory that several owners share without a copy.
 ///
-/// Any owned bytes become shared ones, and stay where they are: a vector, a `&'static [u8]`, an `Arc<[u8]>`,
-/// the `Bytes` of the crate `bytes`, a file as memory. All clones are the same bytes.
+/// Any owned bytes become shared bytes without a copy: a vector, a `&'static [u8]`, an `Arc<[u8]>`, the
+/// `Bytes` of the crate `bytes`, a file as memory. All clones are the same bytes.
 ///
 /// ```
 /// use nczarr_storage::source::SharedBytes;
@@ -33,8 +33,8 @@ impl<T: AsRef<[u8]> + Send + Sync + 'static> BytesOwner for T {
 }
 
 impl SharedBytes {
-    /// Returns the bytes as a vector: the one that they were made from, if there is one and no other clone
-    /// exists, and a copy otherwise.
+    /// Returns the bytes as a vector. If the bytes were made from a vector and no other clone exists, it is
+    /// that vector. Otherwise it is a copy.
     pub fn into_vec(self) -> Vec<u8> {
         let owner: Arc<dyn Any + Send + Sync> = Arc::<dyn BytesOwner>::clone(&self.0);
         match owner.downcast::<Vec<u8>>() {
