@@ -55,7 +55,7 @@ pub enum Command {
     Cat(CatArgs),
     /// Describe a dataset
     Info(InfoArgs),
-    /// Explain how the format of a path or URL is recognised
+    /// Explain how ncz recognises the format of a path or URL
     Explain(ExplainArgs),
     /// Delete a dataset
     Rm(RmArgs),

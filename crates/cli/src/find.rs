@@ -20,9 +20,10 @@ pub fn vars(model: &Model, flag: &str, list: &str) -> Result<Vec<VarId>> {
                 found.extend(model.vars().filter(|(_, var)| var.name == *name).map(|(id, _)| id));
                 if found.len() == before {
                     let all: Result<Vec<_>> = model.vars().map(|(id, _)| model.var_path(id)).collect();
-                    return Err(
-                        ErrorKind::NotVar.context(format!("{flag} {wanted}: there are {}", all?.join(", ")))
-                    );
+                    return Err(ErrorKind::NotVar.context(format!(
+                        "{flag} {wanted}: no such variable; there are: {}",
+                        all?.join(", ")
+                    )));
                 }
             }
             _ => found.push(model.var_at(GroupId::ROOT, &wanted).map_err(|error| error.at(flag))?),

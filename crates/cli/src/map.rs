@@ -21,9 +21,9 @@ pub enum MapCommand {
     Ls {
         /// Path or URL
         url: String,
-        /// Key whose children are listed [default: the root]
+        /// List the children of this key [default: the root]
         prefix: Option<String>,
-        /// List all keys below, not only children
+        /// List all keys below the prefix, not only children
         #[arg(short = 'r', long)]
         recursive: bool,
         /// Print the length of each object in bytes

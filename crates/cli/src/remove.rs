@@ -14,7 +14,7 @@ use crate::streams::say;
 pub struct RmArgs {
     /// Path or URL
     pub url: String,
-    /// Delete the directory even if it holds other files. Without this flag, nothing is deleted then
+    /// Delete the directory even if it holds other files. Without this flag, rm then deletes nothing
     #[arg(long)]
     pub force: bool,
 }

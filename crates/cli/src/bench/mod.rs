@@ -37,8 +37,9 @@ pub struct Bench {
     pub maps: Vec<String>,
     /// Places to compare: s3://bucket/prefix, a directory, x.zip, or for reading https://host/x.zarr
     ///
-    /// Temporary datasets are written below or next to the place and deleted afterwards. A dataset on a web
-    /// server is only read: the variable VAR, or its only one. A URL with # needs a flag of its own.
+    /// The command writes temporary datasets below or beside the place, and deletes them afterwards. From a
+    /// web server it only reads: the variable VAR, or the only variable. A URL with # needs its own flag
+    /// --targets.
     #[arg(long, value_name = "URL,…")]
     pub targets: Vec<String>,
     /// Filters to compare, as `ncz copy -F` takes them: `name[,param…]`, several joined by `|`, or `none`
@@ -51,7 +52,7 @@ pub struct Bench {
         default_values = ["none", "shuffle|deflate,5", "zstd,3", "shuffle|zstd,1"]
     )]
     pub filters: Vec<String>,
-    /// Chunk shapes to compare. The default is the variable's own, a cube and a slab
+    /// Chunk shapes to compare. The default is the variable's own shape, a cube and a slab
     #[arg(long, value_name = "NxN…,…", value_delimiter = ',')]
     pub chunks: Vec<String>,
     /// Number of rounds. A comparison with a baseline needs 5
@@ -60,7 +61,7 @@ pub struct Bench {
     /// Threads of a transfer, to compare; 0 uses all processors
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0")]
     pub threads: Vec<usize>,
-    /// Directory of the temporary stores of --maps, which are deleted afterwards
+    /// Directory for the temporary stores of --maps. The command deletes them afterwards
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Save the results as JSON, for --baseline

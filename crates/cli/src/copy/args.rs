@@ -34,13 +34,13 @@ pub struct CopyArgs {
     pub chunks: Vec<String>,
     /// Shard size in bytes, lengths like --chunks, or `none` (Zarr V3)
     ///
-    /// A shard is one object with several chunks. 64M makes shards of about 64 MiB. Lengths are rounded up to
-    /// whole chunks. You can repeat this flag.
+    /// A shard is one object with several chunks. 64M makes shards of about 64 MiB. The copy rounds lengths
+    /// up to whole chunks. You can repeat this flag.
     #[arg(long, value_name = "SPEC")]
     pub shards: Vec<String>,
     /// Filters: `name[,param…]`, several joined by `|`; `var,name…` for one variable; `none` for no filters
     ///
-    /// They replace all filters of the source: 'shuffle|zstd,3'. You can repeat this flag.
+    /// The given filters replace all filters of the source: 'shuffle|zstd,3'. You can repeat this flag.
     #[arg(short = 'F', long, value_name = "SPEC")]
     pub filter: Vec<String>,
     /// Deflate all variables at this level in place of other filters; 0 removes all filters
@@ -54,7 +54,8 @@ pub struct CopyArgs {
     pub fixed: bool,
     /// Copy the data of these variables only; define all others without data
     ///
-    /// Paths (/group/var), or names in any group. Empty text names none: all are defined without data.
+    /// Paths (/group/var), or names in any group. With empty text, the copy defines all variables without
+    /// data.
     #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
     pub data_of: Option<String>,
     /// Copy these variables only; do not define others
@@ -89,7 +90,7 @@ pub struct CopyArgs {
     pub in_memory: u8,
     /// Replace an existing dataset
     ///
-    /// The old dataset stays until the copy is complete, and after a failure. In a bucket it is deleted
+    /// The old dataset stays until the copy is complete, and after a failure. In S3, the command deletes it
     /// first.
     #[arg(long)]
     pub clobber: bool,
@@ -105,7 +106,7 @@ pub struct CopyArgs {
     /// and names such as group_var. It omits everything else that the kind lacks. It reports each case.
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// Memory limit for the data in transit, such as 256M [default: 128M and the needs of the threads]
+    /// Memory limit for the data in transit, such as 256M [default: 64M, and two chunks for each thread]
     ///
     /// With less memory, a rechunking copy reads source chunks more often and uses fewer threads.
     #[arg(long, value_name = "BYTES", value_parser = super::byte_size::size)]
@@ -113,7 +114,7 @@ pub struct CopyArgs {
     /// Number of threads [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
-    /// Continue an interrupted copy, or begin one that can be continued
+    /// Continue an interrupted copy, or begin a new copy
     ///
     /// The target is a Zarr store in a directory or in S3. The source and the flags must be the same as
     /// before. These may differ: --memory, --jobs, --strict, --no-verify, --checkpoint, --progress,
@@ -131,14 +132,14 @@ pub struct CopyArgs {
     /// The plan lists the blocks of each variable and the number of reads of source chunks.
     #[arg(long)]
     pub dry_run: bool,
-    /// Fail if the target cannot keep everything
+    /// Fail if the copy loses anything
     ///
-    /// A failed copy is removed. With --resume, the state before this run stays.
+    /// The command removes a failed copy. With --resume, it keeps the state before this run.
     #[arg(long)]
     pub strict: bool,
-    /// Do not decode the chunks that are copied as stored bytes
+    /// Do not decode chunks that the copy moves as stored bytes
     ///
-    /// The copy is faster, and does not notice a damaged chunk: the target has the same bytes.
+    /// The copy is faster, but does not notice a damaged chunk. The target then has the same damaged bytes.
     #[arg(long)]
     pub no_verify: bool,
     /// Omit variables and chunks that cannot be read, and report each
@@ -146,7 +147,8 @@ pub struct CopyArgs {
     pub skip_unreadable: bool,
     /// Do not write the attribute _netcdf in plain Zarr
     ///
-    /// The attribute keeps unlimited dimensions, orders and types, for which Zarr has no place.
+    /// The attribute keeps unlimited dimensions, the order of variables and the types of attributes. Zarr has
+    /// no other place for them.
     #[arg(long)]
     pub plain: bool,
     /// Use the defaults of nccopy: a netCDF file of the source's kind

@@ -237,7 +237,7 @@ impl Definer<'_> {
             self.to.def_dim(group, &name, None)
         } else if one_only && dim.is_empty() {
             // A length of 0 would make it unlimited.
-            Err(ErrorKind::DimSize.context("only the unlimited one has no length"))
+            Err(ErrorKind::DimSize.context("the target allows the length 0 for its unlimited dimension only"))
         } else {
             self.to.def_dim(group, &name, Some(dim.len()))
         };

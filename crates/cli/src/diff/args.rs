@@ -14,10 +14,10 @@ pub struct DiffArgs {
     pub left: String,
     /// Path or URL of the other dataset
     pub right: String,
-    /// Largest difference of numbers that count as equal
+    /// Numbers are equal up to this difference
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub tolerance: f64,
-    /// The same, relative to the larger number; both are added
+    /// Adds this part of the larger number to --tolerance
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub relative: f64,
     /// Compare these variables only: names or paths

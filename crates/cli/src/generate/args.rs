@@ -19,7 +19,7 @@ pub struct GenArgs {
     pub input: Option<String>,
     /// Path or URL of the dataset [default: the name in the text with `.nc`]
     ///
-    /// A dataset with the default name replaces no other one.
+    /// With the default name, the command replaces no dataset.
     #[arg(short = 'o', value_name = "URL")]
     pub output: Option<String>,
     /// Kind of the dataset [default: by the URL, its ending, or _Format in the text]
@@ -69,8 +69,8 @@ pub struct GenArgs {
     pub name: Option<String>,
     /// Replace an existing dataset
     ///
-    /// The old dataset stays until the new one is complete, and after a failure. In a bucket it is deleted
-    /// first.
+    /// The old dataset stays until the new dataset is complete, and after a failure. In S3, the command
+    /// deletes it first.
     #[arg(long)]
     pub clobber: bool,
     /// Assume that no other process writes the target

@@ -73,9 +73,9 @@ impl Field {
         if let Some((name, _)) =
             indices.iter().find(|(asked, _)| !dims[..fixed].iter().any(|dim| dim.name() == *asked))
         {
-            return Err(
-                ErrorKind::BadDim.context(format!("--at {name}: not a dimension that takes an index here"))
-            );
+            return Err(ErrorKind::BadDim.context(format!(
+                "--at {name}: expected a dimension of the variable that the picture does not show"
+            )));
         }
         let read = var.get_unpacked::<f64>(&extents[..])?;
         let found: Vec<usize> = read.shape().iter().map(|&len| len as usize).collect();

@@ -156,12 +156,12 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("gen bad.cdl -o x.zarr", 1, "ncz: bad.cdl:5:6: NC_EBADDIM: no dimension \"y\""),
     ("gen open.cdl -o x.zarr", 1, "ncz: open.cdl:3:6: …"),
     // Variables, and parts of them.
-    ("dump -v w ocean.nc", 1, "ncz: ocean.nc: NC_ENOTVAR: -v w: there are /v"),
+    ("dump -v w ocean.nc", 1, "ncz: ocean.nc: NC_ENOTVAR: -v w: no such variable; there are: /v"),
     ("cat ocean.nc w", 1, "ncz: ocean.nc: NC_ENOTVAR: …\"w\"; there are: v"),
     ("cat ocean.nc v --start 9", 1, "ncz: ocean.nc: …9…3…"),
     ("cat ocean.nc v --start 1,1", 2, "ncz: --start: 2 given, the variable has 1 dimensions"),
     ("view ocean.nc w", 1, "ncz: ocean.nc: NC_ENOTVAR: …no variable \"w\"; there are: v"),
-    ("copy ocean.nc x.zarr -v w", 1, "ncz: ocean.nc: NC_ENOTVAR: -v w: there are /v"),
+    ("copy ocean.nc x.zarr -v w", 1, "ncz: ocean.nc: NC_ENOTVAR: -v w: no such variable; there are: /v"),
     ("copy ocean.nc x.zarr -c y/3", 2, "ncz: --chunks y/3: no dimension \"y\"…"),
     (
         "copy ocean.nc x.zarr -F nope",

@@ -338,7 +338,11 @@ fn failures_name_the_place_and_the_flag() {
     let gone = folder.path().join("gone.zarr");
     for (args, code, part) in [
         (vec!["dump", text(&gone)], 1, "gone.zarr: NC_ENOTFOUND: "),
-        (vec!["dump", "-v", "nosuch", url], 1, "ocean.zarr: NC_ENOTVAR: -v nosuch: there are /time, /t, "),
+        (
+            vec!["dump", "-v", "nosuch", url],
+            1,
+            "ocean.zarr: NC_ENOTVAR: -v nosuch: no such variable; there are: /time, /t, ",
+        ),
         (vec!["dump", "-p", "0", url], 2, "'-p <F[,D]>'"),
         (vec!["dump", "-h", "-c", url], 2, "cannot be used with"),
         (vec!["cat", url], 1, "NC_ENOTVAR: which variable? There are: /time, /t, "),
