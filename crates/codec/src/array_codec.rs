@@ -1,9 +1,9 @@
 //! Codecs of arrays: [`CodecKind`], the position of a codec in the chain of a Zarr V3 array.
 //!
-//! A chain has codecs that turn arrays into arrays, one that turns the array into bytes, and codecs of bytes.
-//! All of them are [`Filter`](crate::Filter)s, because each one maps the bytes of a chunk to other bytes. A
-//! codec of arrays learns shape and element type in [`Filter::bind`](crate::Filter::bind). It may change both
-//! ([`Filter::encoded_item`](crate::Filter::encoded_item),
+//! A chain has codecs from array to array, one codec from array to bytes, and codecs of bytes. All codecs are
+//! [`Filter`](crate::Filter)s, because each codec maps the bytes of a chunk to other bytes.
+//! [`Filter::bind`](crate::Filter::bind) passes shape and element type to a codec of arrays. It may change
+//! both ([`Filter::encoded_item`](crate::Filter::encoded_item),
 //! [`Filter::encoded_shape`](crate::Filter::encoded_shape)).
 
 /// The input and the output of a codec.

@@ -1,7 +1,8 @@
 //! Chunk grids of Zarr V3: [`ChunkGridClass`] turns a configuration into the edges of the chunks along each
 //! dimension ([`AxisEdges`]).
 //!
-//! The driver knows the grid `regular`; the registry provides others. Arrays in them are read-only.
+//! The driver knows the grid `regular`; the registry provides other grids. Arrays with other grids are
+//! read-only.
 
 use nczarr_model::{ErrorKind, Result};
 
@@ -93,15 +94,16 @@ impl AxisEdges {
         for pair in pairs {
             let (edge, count) = pair?;
             if edge == 0 || count == 0 {
-                return Err(ErrorKind::NcZarr.context(format!("an edge of length {edge}, {count} times")));
+                return Err(ErrorKind::NcZarr
+                    .context(format!("{count} chunks of length {edge} (expected at least 1 of each)")));
             }
             runs.push(EdgeRun { edge, index, start, count });
             let end = edge.checked_mul(count).and_then(|size| start.checked_add(size));
-            let too_long = || ErrorKind::NcZarr.context("the edges have more than 2^64-1 elements");
+            let too_long = || ErrorKind::NcZarr.context("the chunks have more than 2^64-1 elements");
             (index, start) = index.checked_add(count).zip(end).ok_or_else(too_long)?;
         }
         if start < len {
-            return Err(ErrorKind::NcZarr.context(format!("the edges cover {start} of {len} elements")));
+            return Err(ErrorKind::NcZarr.context(format!("the chunks cover {start} of {len} elements")));
         }
         if runs.is_empty() {
             runs.push(EdgeRun { edge: 1, index: 0, start: 0, count: 0 });
@@ -115,7 +117,7 @@ impl AxisEdges {
     /// `NC_ENCZARR` if `edge` is 0.
     pub fn equal(edge: u64, len: u64) -> Result<Self> {
         if edge == 0 {
-            return Err(ErrorKind::NcZarr.context("an edge of length 0"));
+            return Err(ErrorKind::NcZarr.context("chunks of length 0 (expected at least 1)"));
         }
         Ok(Self { runs: vec![EdgeRun { edge, index: 0, start: 0, count: len.div_ceil(edge) }] })
     }

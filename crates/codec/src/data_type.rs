@@ -1,7 +1,7 @@
 //! Data types of Zarr V3: [`DataTypeClass`] makes an [`ExtensionType`] from a name and a configuration.
 //!
-//! A data type says how its elements are stored, and as which netCDF type users see them. The driver knows
-//! the types of the specification; the registry provides others. A plugin cannot replace a known type.
+//! A data type describes the stored form of its elements, and their netCDF type. The driver knows the types
+//! of the specification; the registry provides others. A plugin cannot replace a known type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -117,8 +117,8 @@ pub trait ExtensionType: Send + Sync + fmt::Debug {
     /// Returns the stored item as filters see it, little-endian; its size is at least 1.
     fn item(&self) -> ItemType;
 
-    /// Returns the size of the numbers in an item, whose bytes may have either order: a divisor of the item's
-    /// size. 1: the byte order does not matter.
+    /// Returns the size of the numbers in an item, in bytes: a divisor of the item's size. The byte order of
+    /// an array applies to these numbers. 1: the byte order does not matter.
     fn word_size(&self) -> usize;
 
     /// Returns the netCDF type of the elements.
@@ -145,8 +145,8 @@ pub trait ExtensionType: Send + Sync + fmt::Debug {
 
     /// Converts whole elements of the netCDF type to stored items, into the empty `out`.
     ///
-    /// As everywhere in netCDF, an element out of range does not stop the others: the nearest value is
-    /// stored.
+    /// As everywhere in netCDF, an element out of range does not stop the conversion. The method stores the
+    /// nearest value in its place.
     ///
     /// # Errors
     /// `NC_ERANGE` after all elements are converted, if some were out of range.

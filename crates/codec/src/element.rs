@@ -1,7 +1,7 @@
 //! [`ElementCodec`]: the first codec of a chunk, which turns elements into bytes.
 //!
-//! Elements of fixed size need none: their bytes are the array. Elements of variable length (`vlen-utf8` and
-//! similar) need one. Filters come after it.
+//! Elements of fixed size need no element codec: their bytes are the array. Elements of variable length
+//! (`vlen-utf8` and similar) need one. Filters follow the element codec.
 
 use std::fmt;
 

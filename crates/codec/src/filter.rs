@@ -41,8 +41,8 @@ pub struct FilterInfo {
     pub about: &'static str,
     /// Its input and output.
     pub kind: CodecKind,
-    /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. numcodecs and V3 have different
-    /// codecs of one name.
+    /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. Set it if numcodecs and V3 have
+    /// different codecs with the same name.
     pub v3_names: Option<&'static [&'static str]>,
     /// The members of a codec description that hold the HDF5 parameters, in their order: for
     /// [`FilterClass::parse_json`] and [`Filter::to_json`], if a filter does not implement them itself.
@@ -241,14 +241,14 @@ pub trait FilterClass: Send + Sync + 'static {
         self.parse_params(&filter_json::parse(self.info(), codec, format)?)
     }
 
-    /// Whether decoding returns all encoded bytes exactly. Numeric filters may lose values, reject some, or
-    /// depend on the element type; programs that copy data must check this.
+    /// Whether decoding returns all encoded bytes exactly. Numeric filters may change values, reject some
+    /// values, or depend on the element type. A program that copies data must check this.
     fn is_lossless(&self) -> bool {
         true
     }
 
-    /// Whether the filter can encode. One that cannot only reads existing data, and is refused in
-    /// definitions.
+    /// Whether the filter can encode. A filter that cannot encode only reads existing data, and definitions
+    /// refuse it.
     fn can_encode(&self) -> bool {
         true
     }
@@ -324,8 +324,8 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
         ItemType::BYTES
     }
 
-    /// Returns the shape of its encoded array if that is another one; called after `bind`. Only codecs of
-    /// kind [`CodecKind::ArrayToArray`] have one.
+    /// Returns the shape of its encoded array if it differs; called after `bind`. Only codecs of kind
+    /// [`CodecKind::ArrayToArray`] have one.
     fn encoded_shape(&self) -> Option<Vec<u64>> {
         None
     }
@@ -371,8 +371,8 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// first unit begins with the chunk, and the last may be shorter. Decoding all units costs as much as
     /// [`Filter::decode`].
     ///
-    /// `None`: there are no units, or one. With units the engine need not hold all `decoded` bytes at once.
-    /// The filter must then accept ranges of whole units. Blocks of a blosc frame are such units.
+    /// `None`: the chunk has no units, or one. With units the engine need not hold all `decoded` bytes at
+    /// once. The filter must then accept ranges of whole units. Blocks of a blosc frame are such units.
     fn decode_unit(&self, _src: &[u8], _decoded: usize) -> Option<usize> {
         None
     }

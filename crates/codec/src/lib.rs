@@ -1,6 +1,7 @@
-//! The contracts for codecs, data types and chunk grids: what an author of one needs.
+//! The contracts for codecs, data types and chunk grids. The crate of a codec needs no other crate of this
+//! project.
 //!
-//! * [`Filter`]: turns the bytes of a chunk into other bytes: compressors, and codecs of arrays
+//! * [`Filter`]: turns the bytes of a chunk into other bytes. Filters are compressors, and codecs of arrays
 //!   ([`CodecKind`]). [`FilterClass`] builds one from HDF5 parameters or from a codec description.
 //! * [`ExtensionType`]: a data type of Zarr V3. [`DataTypeClass`] builds one.
 //! * [`ChunkGridClass`]: a chunk grid of Zarr V3.

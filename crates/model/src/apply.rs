@@ -1,8 +1,9 @@
 //! [`Model::apply`]: the rules of the data model for every [`Edit`] of dimensions, variables, groups and
 //! attributes.
 //!
-//! Each edit is checked completely before anything changes. Rules of a single format, and whether data exist,
-//! are not checked here. `_FillValue` and the variable's fill are two views of one value and change together.
+//! Each edit is checked completely before anything changes. The driver checks the rules of its format, and
+//! whether data exist. The attribute `_FillValue` and the variable's fill hold one value, and change
+//! together.
 //!
 //! Source: the rules and error codes of netCDF-C.
 
@@ -159,7 +160,7 @@ impl Model {
         let name = normalize(name)?;
         let group = self.group(id)?;
         let Some(parent) = group.parent else {
-            return Err(ErrorKind::BadGrpId.context("the root group has no other name"));
+            return Err(ErrorKind::BadGrpId.context("the root group cannot be renamed"));
         };
         if group.name != name {
             self.check_object_name(parent, &name)?;

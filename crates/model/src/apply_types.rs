@@ -145,7 +145,7 @@ impl Model {
             check_value(name, member, *value, base)?;
             if !names.insert(&**member) || !values.insert(*value) {
                 return Err(ErrorKind::NameInUse
-                    .context(format!("{name}.{member}: {value}: the enum has one of them")));
+                    .context(format!("{name}.{member}: {value}: the enum already has this name or value")));
             }
         }
         self.whole_type(group, name, TypeClass::Enum { base, members })

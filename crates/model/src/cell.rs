@@ -9,8 +9,8 @@ use crate::{Defined, Edit, Model, Result};
 /// The current model, and the saved one for an aborted redefinition.
 ///
 /// Readers use snapshots without a lock; edits are serialised. An edit copies the model only while a snapshot
-/// exists. Holders of looked-up values compare [`ModelCell::edition`]: this touches no memory that other
-/// threads write, while a snapshot updates a counter.
+/// exists. A caller that keeps values compares [`ModelCell::edition`] to detect edits. The comparison touches
+/// no memory that other threads write, while a snapshot updates a counter.
 #[derive(Debug, Default)]
 pub struct ModelCell {
     models: RwLock<Models>,
@@ -131,7 +131,7 @@ impl ModelCell {
         drop(old);
     }
 
-    /// Whether a state is saved, so the dataset is in define mode.
+    /// Whether the dataset is in define mode: a saved state exists.
     pub fn is_defining(&self) -> bool {
         self.defining.load(Ordering::Acquire)
     }

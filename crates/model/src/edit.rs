@@ -1,7 +1,7 @@
 //! [`Edit`]: one change of a model. Each `def_*`, `insert_*`, `rename_*`, `put_att` and `del_att` entry of
 //! the dispatch table has one.
 //!
-//! An edit describes *what* changes. The driver decides whether its format supports it;
+//! An edit describes a change. The driver decides whether its format supports it;
 //! [`Model::apply`](crate::Model::apply) checks the rules of the model.
 
 use crate::{
@@ -32,14 +32,14 @@ pub enum Edit<'a> {
     PutAtt { group: GroupId, var: Option<VarId>, name: &'a str, values: &'a Values },
     /// Another name for an attribute.
     RenameAtt { group: GroupId, var: Option<VarId>, name: &'a str, to: &'a str },
-    /// One attribute less.
+    /// The removal of an attribute.
     DelAtt { group: GroupId, var: Option<VarId>, name: &'a str },
     /// The fill mode of new variables.
     SetFill { mode: FillMode },
     /// A variable's fill value (`None`: the default of its type), or no fill at all.
     DefVarFill { var: VarId, no_fill: bool, value: Option<&'a Values> },
-    /// The value of unwritten elements of a variable without the attribute `_FillValue`, which is not
-    /// created. For formats that store both separately.
+    /// The value of unwritten elements of a variable without the attribute `_FillValue`. The edit does not
+    /// create that attribute. For formats that store both separately.
     DefVarUnwritten { var: VarId, value: &'a Values },
     /// A variable's chunk shape.
     DefVarChunking { var: VarId, chunking: &'a Chunking },

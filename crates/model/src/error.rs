@@ -13,8 +13,8 @@ use crate::error_places::ErrorPlaces;
 /// The result of every fallible function of the project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and our own, whose names begin with
-/// `NCZ_E`.
+/// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and the kinds of this project with names
+/// that begin with `NCZ_E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -23,7 +23,7 @@ pub enum ErrorKind {
     BadId = -33,
     /// `NC_ENFILE`: too many open datasets.
     NFile = -34,
-    /// `NC_EEXIST`: exists and no-clobber was set.
+    /// `NC_EEXIST`: the dataset exists and may not be replaced.
     Exist = -35,
     /// `NC_EINVAL`: bad argument.
     Inval = -36,
@@ -53,7 +53,7 @@ pub enum ErrorKind {
     MaxVars = -48,
     /// `NC_ENOTVAR`: no such variable.
     NotVar = -49,
-    /// `NC_EGLOBAL`: not allowed on the global id.
+    /// `NC_EGLOBAL`: not allowed for global attributes.
     Global = -50,
     /// `NC_ENOTNC`: not a netCDF dataset.
     NotNc = -51,
@@ -65,9 +65,9 @@ pub enum ErrorKind {
     Unlimit = -54,
     /// `NC_ENORECVARS`: no record variables.
     NoRecVars = -55,
-    /// `NC_ECHAR`: text <-> number conversion.
+    /// `NC_ECHAR`: text does not convert to numbers.
     Char = -56,
-    /// `NC_EEDGE`: start + count beyond the dimension.
+    /// `NC_EEDGE`: start + count exceeds the dimension.
     Edge = -57,
     /// `NC_ESTRIDE`: stride < 1.
     Stride = -58,
@@ -79,27 +79,27 @@ pub enum ErrorKind {
     NoMem = -61,
     /// `NC_EVARSIZE`: variable too large for the format.
     VarSize = -62,
-    /// `NC_EDIMSIZE`: dimension size illegal or inconsistent.
+    /// `NC_EDIMSIZE`: invalid or inconsistent dimension length.
     DimSize = -63,
     /// `NC_ETRUNC`: file truncated.
     Trunc = -64,
-    /// `NC_EAXISTYPE`: (DAP).
+    /// `NC_EAXISTYPE`: OPeNDAP.
     AxisType = -65,
-    /// `NC_EDAP`: (DAP).
+    /// `NC_EDAP`: OPeNDAP.
     Dap = -66,
-    /// `NC_ECURL`: transport.
+    /// `NC_ECURL`: network transfer failed.
     Curl = -67,
-    /// `NC_EIO`: input/output.
+    /// `NC_EIO`: input or output failed.
     Io = -68,
     /// `NC_ENODATA`: variable without data.
     NoData = -69,
-    /// `NC_EDAPSVC`: (DAP).
+    /// `NC_EDAPSVC`: OPeNDAP.
     DapSvc = -70,
-    /// `NC_EDAS`: (DAP).
+    /// `NC_EDAS`: OPeNDAP.
     Das = -71,
-    /// `NC_EDDS`: (DAP).
+    /// `NC_EDDS`: OPeNDAP.
     Dds = -72,
-    /// `NC_EDATADDS`: (DAP).
+    /// `NC_EDATADDS`: OPeNDAP.
     DataDds = -73,
     /// `NC_EURL`: malformed URL (same number as NC_EDAPURL).
     Url = -74,
@@ -117,9 +117,9 @@ pub enum ErrorKind {
     CantRemove = -91,
     /// `NC_EINTERNAL`: bug in the library.
     Internal = -92,
-    /// `NC_EPNETCDF`: (PnetCDF).
+    /// `NC_EPNETCDF`: PnetCDF.
     PNetcdf = -93,
-    /// `NC_EHDFERR`: HDF5 layer.
+    /// `NC_EHDFERR`: error in an HDF5 file.
     HdfErr = -101,
     /// `NC_ECANTREAD`: cannot read.
     CantRead = -102,
@@ -127,19 +127,19 @@ pub enum ErrorKind {
     CantWrite = -103,
     /// `NC_ECANTCREATE`: cannot create.
     CantCreate = -104,
-    /// `NC_EFILEMETA`: dataset metadata.
+    /// `NC_EFILEMETA`: invalid metadata of the dataset.
     FileMeta = -105,
-    /// `NC_EDIMMETA`: dimension metadata.
+    /// `NC_EDIMMETA`: invalid metadata of a dimension.
     DimMeta = -106,
-    /// `NC_EATTMETA`: attribute metadata.
+    /// `NC_EATTMETA`: invalid metadata of an attribute.
     AttMeta = -107,
-    /// `NC_EVARMETA`: variable metadata.
+    /// `NC_EVARMETA`: invalid metadata of a variable.
     VarMeta = -108,
     /// `NC_ENOCOMPOUND`: not a compound type.
     NoCompound = -109,
     /// `NC_EATTEXISTS`: attribute exists.
     AttExists = -110,
-    /// `NC_ENOTNC4`: enhanced-model operation on a format without it.
+    /// `NC_ENOTNC4`: the format does not support the enhanced model.
     NotNc4 = -111,
     /// `NC_ESTRICTNC3`: enhanced-model operation on a classic-model file.
     StrictNc3 = -112,
@@ -147,13 +147,13 @@ pub enum ErrorKind {
     NotNc3 = -113,
     /// `NC_ENOPAR`: parallel operation on a serial dataset.
     NoPar = -114,
-    /// `NC_EPARINIT`: parallel initialisation.
+    /// `NC_EPARINIT`: parallel initialisation failed.
     ParInit = -115,
     /// `NC_EBADGRPID`: no such group.
     BadGrpId = -116,
     /// `NC_EBADTYPID`: no such type id.
     BadTypId = -117,
-    /// `NC_ETYPDEFINED`: type is committed.
+    /// `NC_ETYPDEFINED`: the type can no longer change.
     TypDefined = -118,
     /// `NC_EBADFIELD`: no such field.
     BadField = -119,
@@ -161,51 +161,51 @@ pub enum ErrorKind {
     BadClass = -120,
     /// `NC_EMAPTYPE`: mapped access needs an atomic type.
     MapType = -121,
-    /// `NC_ELATEFILL`: fill value after data.
+    /// `NC_ELATEFILL`: fill value set after data were written.
     LateFill = -122,
-    /// `NC_ELATEDEF`: layout property after data.
+    /// `NC_ELATEDEF`: layout set after data were written.
     LateDef = -123,
-    /// `NC_EDIMSCALE`: HDF5 dimension scales.
+    /// `NC_EDIMSCALE`: invalid HDF5 dimension scales.
     DimScale = -124,
     /// `NC_ENOGRP`: no such group name.
     NoGrp = -125,
-    /// `NC_ESTORAGE`: contiguous and chunked at once.
+    /// `NC_ESTORAGE`: contiguous and chunked at the same time.
     Storage = -126,
-    /// `NC_EBADCHUNK`: bad chunk size.
+    /// `NC_EBADCHUNK`: invalid chunk shape.
     BadChunk = -127,
     /// `NC_ENOTBUILT`: feature not in this build.
     NotBuilt = -128,
-    /// `NC_EDISKLESS`: in-memory mode.
+    /// `NC_EDISKLESS`: the dataset cannot be in memory.
     Diskless = -129,
     /// `NC_ECANTEXTEND`: extension during independent parallel access.
     CantExtend = -130,
-    /// `NC_EMPI`: (MPI).
+    /// `NC_EMPI`: MPI.
     Mpi = -131,
     /// `NC_EFILTER`: filter failed.
     Filter = -132,
-    /// `NC_ERCFILE`: rc file.
+    /// `NC_ERCFILE`: invalid rc file.
     RcFile = -133,
     /// `NC_ENULLPAD`: header padding not zero.
     NullPad = -134,
-    /// `NC_EINMEMORY`: in-memory file.
+    /// `NC_EINMEMORY`: not a dataset in memory.
     InMemory = -135,
     /// `NC_ENOFILTER`: no such filter.
     NoFilter = -136,
-    /// `NC_ENCZARR`: NCZarr layer.
+    /// `NC_ENCZARR`: invalid NCZarr metadata.
     NcZarr = -137,
-    /// `NC_ES3`: S3.
+    /// `NC_ES3`: S3 request failed.
     S3 = -138,
-    /// `NC_EEMPTY`: key without content was read.
+    /// `NC_EEMPTY`: the key has no object.
     Empty = -139,
-    /// `NC_EOBJECT`: object exists that should not.
+    /// `NC_EOBJECT`: an object already exists.
     Object = -140,
-    /// `NC_ENOOBJECT`: object missing that should exist.
+    /// `NC_ENOOBJECT`: an expected object does not exist.
     NoObject = -141,
-    /// `NC_EPLUGIN`: plugin loading.
+    /// `NC_EPLUGIN`: plugin is unusable.
     Plugin = -142,
-    /// `NC_ENOTZARR`: not (NC)Zarr.
+    /// `NC_ENOTZARR`: not NCZarr or Zarr.
     NotZarr = -143,
-    /// `NC_EZARRMETA`: consolidated metadata invalid.
+    /// `NC_EZARRMETA`: invalid consolidated metadata.
     ZarrMeta = -144,
     /// `NCZ_ECANCELLED`: an observer stopped the transfer. An extension: `netcdf.h` has no such code.
     Cancelled = -3001,
@@ -432,7 +432,7 @@ impl ErrorKind {
         match self {
             Self::BadId => "unknown dataset id",
             Self::NFile => "too many open datasets",
-            Self::Exist => "exists and no-clobber was asked",
+            Self::Exist => "the dataset exists and may not be replaced",
             Self::Inval => "bad argument",
             Self::Perm => "write to a read-only dataset",
             Self::NotInDefine => "not allowed in data mode (classic)",
@@ -447,30 +447,30 @@ impl ErrorKind {
             Self::UnlimPos => "unlimited dimension not first (classic)",
             Self::MaxVars => "too many variables",
             Self::NotVar => "no such variable",
-            Self::Global => "not allowed on the global id",
+            Self::Global => "not allowed for global attributes",
             Self::NotNc => "not a netCDF dataset",
             Self::Sts => "string too short (Fortran)",
             Self::MaxName => "name too long",
             Self::Unlimit => "second unlimited dimension (classic)",
             Self::NoRecVars => "no record variables",
-            Self::Char => "text <-> number conversion",
-            Self::Edge => "start + count beyond the dimension",
+            Self::Char => "text does not convert to numbers",
+            Self::Edge => "start + count exceeds the dimension",
             Self::Stride => "stride < 1",
             Self::BadName => "illegal character in a name",
             Self::Range => "value not representable (reported after the whole transfer)",
             Self::NoMem => "out of memory",
             Self::VarSize => "variable too large for the format",
-            Self::DimSize => "dimension size illegal or inconsistent",
+            Self::DimSize => "invalid or inconsistent dimension length",
             Self::Trunc => "file truncated",
-            Self::AxisType => "(DAP)",
-            Self::Dap => "(DAP)",
-            Self::Curl => "transport",
-            Self::Io => "input/output",
+            Self::AxisType => "OPeNDAP",
+            Self::Dap => "OPeNDAP",
+            Self::Curl => "network transfer failed",
+            Self::Io => "input or output failed",
             Self::NoData => "variable without data",
-            Self::DapSvc => "(DAP)",
-            Self::Das => "(DAP)",
-            Self::Dds => "(DAP)",
-            Self::DataDds => "(DAP)",
+            Self::DapSvc => "OPeNDAP",
+            Self::Das => "OPeNDAP",
+            Self::Dds => "OPeNDAP",
+            Self::DataDds => "OPeNDAP",
             Self::Url => "malformed URL (same number as NC_EDAPURL)",
             Self::Constraint => "malformed constraint (same number as NC_EDAPCONSTRAINT)",
             Self::Translation => "construct has no equivalent",
@@ -479,52 +479,52 @@ impl ErrorKind {
             Self::NotFound => "no such file",
             Self::CantRemove => "cannot delete",
             Self::Internal => "bug in the library",
-            Self::PNetcdf => "(PnetCDF)",
-            Self::HdfErr => "HDF5 layer",
+            Self::PNetcdf => "PnetCDF",
+            Self::HdfErr => "error in an HDF5 file",
             Self::CantRead => "cannot read",
             Self::CantWrite => "cannot write",
             Self::CantCreate => "cannot create",
-            Self::FileMeta => "dataset metadata",
-            Self::DimMeta => "dimension metadata",
-            Self::AttMeta => "attribute metadata",
-            Self::VarMeta => "variable metadata",
+            Self::FileMeta => "invalid metadata of the dataset",
+            Self::DimMeta => "invalid metadata of a dimension",
+            Self::AttMeta => "invalid metadata of an attribute",
+            Self::VarMeta => "invalid metadata of a variable",
             Self::NoCompound => "not a compound type",
             Self::AttExists => "attribute exists",
-            Self::NotNc4 => "enhanced-model operation on a format without it",
+            Self::NotNc4 => "the format does not support the enhanced model",
             Self::StrictNc3 => "enhanced-model operation on a classic-model file",
             Self::NotNc3 => "classic-only operation",
             Self::NoPar => "parallel operation on a serial dataset",
-            Self::ParInit => "parallel initialisation",
+            Self::ParInit => "parallel initialisation failed",
             Self::BadGrpId => "no such group",
             Self::BadTypId => "no such type id",
-            Self::TypDefined => "type is committed",
+            Self::TypDefined => "the type can no longer change",
             Self::BadField => "no such field",
             Self::BadClass => "wrong class of type",
             Self::MapType => "mapped access needs an atomic type",
-            Self::LateFill => "fill value after data",
-            Self::LateDef => "layout property after data",
-            Self::DimScale => "HDF5 dimension scales",
+            Self::LateFill => "fill value set after data were written",
+            Self::LateDef => "layout set after data were written",
+            Self::DimScale => "invalid HDF5 dimension scales",
             Self::NoGrp => "no such group name",
-            Self::Storage => "contiguous and chunked at once",
-            Self::BadChunk => "bad chunk size",
+            Self::Storage => "contiguous and chunked at the same time",
+            Self::BadChunk => "invalid chunk shape",
             Self::NotBuilt => "feature not in this build",
-            Self::Diskless => "in-memory mode",
+            Self::Diskless => "the dataset cannot be in memory",
             Self::CantExtend => "extension during independent parallel access",
-            Self::Mpi => "(MPI)",
+            Self::Mpi => "MPI",
             Self::Filter => "filter failed",
-            Self::RcFile => "rc file",
+            Self::RcFile => "invalid rc file",
             Self::NullPad => "header padding not zero",
-            Self::InMemory => "in-memory file",
+            Self::InMemory => "not a dataset in memory",
             Self::NoFilter => "no such filter",
-            Self::NcZarr => "NCZarr layer",
-            Self::S3 => "S3",
-            Self::Empty => "key without content was read",
-            Self::Object => "object exists that should not",
-            Self::NoObject => "object missing that should exist",
-            Self::Plugin => "plugin loading",
-            Self::NotZarr => "not (NC)Zarr",
-            Self::ZarrMeta => "consolidated metadata invalid",
-            Self::Cancelled => "the transfer was stopped",
+            Self::NcZarr => "invalid NCZarr metadata",
+            Self::S3 => "S3 request failed",
+            Self::Empty => "the key has no object",
+            Self::Object => "an object already exists",
+            Self::NoObject => "an expected object does not exist",
+            Self::Plugin => "plugin is unusable",
+            Self::NotZarr => "not NCZarr or Zarr",
+            Self::ZarrMeta => "invalid consolidated metadata",
+            Self::Cancelled => "the transfer was cancelled",
             Self::Timeout => "no answer in time",
         }
     }
@@ -543,7 +543,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// An error: its kind, its message, and its cause. The size of a pointer.
+/// An error: its kind, its message, and its cause. The value has the size of a pointer.
 ///
 /// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as
 /// `anyhow` print after it. `{:#}` and `{:?}` show the message and all causes in one line.

@@ -12,7 +12,7 @@ pub(crate) struct ErrorPlaces {
     key: Option<Box<str>>,
 }
 
-/// The place of an error, for programs. The message names it for people.
+/// Methods that return the place of an error, for programs. For people, the message names the place.
 ///
 /// ```
 /// use nczarr_model::ErrorKind;

@@ -2,7 +2,7 @@
 
 use crate::{NcString, NcType, Values};
 
-/// Whether variables without a fill value of their own are filled.
+/// The treatment of unwritten elements in variables without their own fill value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FillMode {
     /// Unwritten elements read as the fill value.

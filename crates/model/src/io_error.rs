@@ -5,7 +5,7 @@ use std::io;
 
 use crate::{Error, ErrorKind};
 
-/// An error of this crate inside a [`std::io::Error`] becomes itself again.
+/// An error of this crate inside a [`std::io::Error`] returns unchanged.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast::<Self>() {
@@ -15,7 +15,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The kind is that of the system error that caused the error, or the nearest one.
+/// The kind equals the kind of the system error that caused the error, or is the nearest kind.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         Self::new(system_kind(&error), error)

@@ -1,7 +1,7 @@
 //! The lengths of a model's dimensions at one time.
 //!
-//! Data are stored before the metadata that count them. A writer takes the lengths, stores the data, then
-//! stores these lengths: records that other threads append meanwhile are not counted.
+//! A writer takes the lengths, stores the data, and then stores these lengths. So stored lengths never count
+//! records that other threads append meanwhile.
 
 use crate::{DimId, Model, Var};
 

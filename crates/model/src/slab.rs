@@ -1,4 +1,4 @@
-//! [`Slab`]: start, count and stride of a hyperslab. [`CheckedSlab`]: one that lies inside its variable.
+//! [`Slab`]: start, count and stride of a hyperslab. [`CheckedSlab`]: a hyperslab inside its variable.
 
 use std::ops::Deref;
 
@@ -6,8 +6,8 @@ use crate::{ErrorKind, Result};
 
 /// A hyperslab in index space: per dimension `start`, `count` elements, every `stride`-th.
 ///
-/// All slices have the variable's rank; a scalar's are empty. Mapped access (`imap`) is resolved above
-/// the drivers, so no driver sees it.
+/// All slices have the variable's rank; the slices of a scalar are empty. Callers of the drivers resolve
+/// mapped access (`imap`), so no driver sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slab<'a> {
     /// First index per dimension.
@@ -74,7 +74,7 @@ impl<'a> Slab<'a> {
 
     /// Checks the slab against a shape.
     ///
-    /// `may_grow(d)` lifts the upper limit of dimension `d`: a write along an unlimited dimension.
+    /// `may_grow(d)` removes the upper limit of dimension `d`, for a write along an unlimited dimension.
     ///
     /// # Errors
     /// [`ErrorKind::Inval`] if a rank differs; [`ErrorKind::Stride`] if a stride is 0;

@@ -11,8 +11,8 @@ use crate::{ErrorKind, Result};
 ///
 /// Usually UTF-8; other bytes from foreign datasets are kept.
 ///
-/// HDF5 can store a missing string, which C sees as a null pointer and CDL prints as `NIL`. It has no bytes
-/// and equals the empty string; only [`NcString::is_nil`] distinguishes them.
+/// HDF5 can store a null string: a null pointer in C, and `NIL` in CDL. It has no bytes and equals the empty
+/// string; only [`NcString::is_nil`] distinguishes them.
 #[derive(Clone)]
 pub struct NcString(Option<Vec<u8>>);
 
@@ -22,7 +22,7 @@ impl NcString {
         Self(Some(Vec::new()))
     }
 
-    /// Creates a missing string.
+    /// Creates a null string.
     ///
     /// # Examples
     /// ```
@@ -34,7 +34,7 @@ impl NcString {
         Self(None)
     }
 
-    /// Whether it is a missing string.
+    /// Whether it is a null string.
     pub const fn is_nil(&self) -> bool {
         self.0.is_none()
     }

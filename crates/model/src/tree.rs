@@ -1,8 +1,8 @@
 //! The tree: groups, dimensions, variables and types of one dataset.
 //!
 //! [`Model`] is a value that answers every inquiry. [`Edit`](crate::Edit)s change it once a dataset is open.
-//! A driver that loads a dataset uses the `add_*` functions. They check free names and references, but not
-//! legal names or the rules of a format.
+//! A driver that loads a dataset uses the `add_*` functions. These functions check that names are free and
+//! references exist. They do not check legal names or the rules of a format.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -170,8 +170,8 @@ pub struct FilterSpec {
 impl FilterSpec {
     /// Returns the filter for a variable of another dataset.
     ///
-    /// The codec description is kept only if there is no id. It describes chunks of the old dataset (an
-    /// element size, for example), and readers by id ignore it.
+    /// The codec description is kept only if there is no id. The description belongs to chunks of the old
+    /// dataset (an element size, for example). Readers that use the id ignore it.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self { codec: self.codec.clone().filter(|_| self.hdf5_id.is_none()), ..self.clone() }
@@ -196,7 +196,7 @@ pub struct Var {
     pub name: String,
     /// The group it is defined in.
     pub group: GroupId,
-    /// The type it presents.
+    /// The netCDF type of its elements.
     pub xtype: NcType,
     /// Its dimensions, slowest first; none for a scalar.
     pub dims: Vec<DimId>,
@@ -217,7 +217,7 @@ pub struct Var {
     pub quantize: Option<Quantize>,
     /// The name of its stored type, if netCDF has no such type (`|b1`, `<U5`, `float16` …).
     pub stored_type: Option<String>,
-    /// The reason why its data cannot be read, if so. Its metadata can be read.
+    /// The error of reading its data, if they are unreadable. Its metadata are readable.
     pub problem: Option<Error>,
 }
 
@@ -402,7 +402,7 @@ impl Model {
         self.types.iter().enumerate().map(|(i, ty)| (TypeId(i as u32), &**ty))
     }
 
-    /// Returns a model with the same types and nothing else, for long-term use with elements of them.
+    /// Returns a model with the same types and nothing else, for long-term use with elements of these types.
     #[must_use]
     pub fn types_only(&self) -> Self {
         Self { types: self.types.clone(), ..Self::default() }
@@ -482,7 +482,7 @@ impl Model {
 
     /// Adds a dimension that its group does not list: only its variables refer to it. The name may be empty.
     ///
-    /// For a variable alone, whose dimensions nobody looks up.
+    /// For a dataset that is opened for one variable: no caller looks up its dimensions by name.
     pub fn add_unlisted_dim(&mut self, group: GroupId, name: String, len: u64, unlimited: bool) -> DimId {
         let id = DimId(self.dims.len() as u32);
         self.dims.push(Dim { name, group, unlimited, len: Arc::new(AtomicU64::new(len)) });

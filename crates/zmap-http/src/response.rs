@@ -96,7 +96,7 @@ pub(crate) fn judge<B>(
             return match text(headers, &LOCATION) {
                 Some(location) => ResponseVerdict::Elsewhere(location.to_owned()),
                 None => {
-                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{}, and not where", told())))
+                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{} without a new URL", told())))
                 }
             };
         }

@@ -7,7 +7,7 @@
 //!
 //! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`native_row`] for fields of
 //! structs, [`convert_values`] for attributes, [`Linear`] for packed data. Source: netCDF-C's conversion
-//! rules; it differs in calling an infinite double out of a float's range.
+//! rules; netCDF-C differs in one case: it reports an infinite double as out of the range of a float.
 
 mod half;
 mod number;

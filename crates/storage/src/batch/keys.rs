@@ -34,10 +34,14 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
         return Err(ErrorKind::Inval.context(format!("the root cannot be moved: {from:?} to {to:?}")));
     }
     if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
-        return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: one lies in the other")));
+        return Err(
+            ErrorKind::Object.context(format!("{from} cannot move to {to}: one key lies below the other"))
+        );
     }
     if let Some(there) = map.keys(to)?.first() {
-        return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: {there} is there")));
+        return Err(
+            ErrorKind::Object.context(format!("{from} cannot move to {to}: the object {there} exists"))
+        );
     }
     // Remote maps do not check this when they write.
     let mut around = to.parent();

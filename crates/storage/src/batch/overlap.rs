@@ -85,7 +85,7 @@ impl FetchReply {
 impl Drop for FetchReply {
     fn drop(&mut self) {
         if let Some(to) = self.to.take() {
-            let lost = Err(ErrorKind::Internal.context("a request was given up without an answer"));
+            let lost = Err(ErrorKind::Internal.context("the storage dropped a request without an answer"));
             let _ = to.send(FetchMessage::Came(self.number, lost));
         }
     }

@@ -64,9 +64,9 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
                 let _ = send.send(read);
             }),
         );
-        receive
-            .recv()
-            .unwrap_or_else(|_| Err(ErrorKind::Internal.context("bytes that were asked for never came")))
+        receive.recv().unwrap_or_else(|_| {
+            Err(ErrorKind::Internal.context("the storage never delivered the requested bytes"))
+        })
     }
 
     /// Appends bytes from `offset` on to `out`, until `out` is full or the file ends.
