@@ -143,9 +143,9 @@ static TABLE: PluginTable = PluginTable {
     known: KNOWN,
 };
 
-/// Returns the registry of the process, which [`open`](crate::open) and [`create`](crate::create) use: the
-/// plugins of this build and those linked through `inventory`, or the registry that a program installed
-/// ([`Registry::install`]).
+/// Returns the registry of the process. [`open`](crate::open) and [`create`](crate::create) use it. It has
+/// the plugins of this build and the plugins linked through `inventory`, or it is the registry that a program
+/// installed ([`Registry::install`]).
 ///
 /// # Errors
 /// `NC_EPLUGIN` if two different linked entries have one name.

@@ -2,9 +2,9 @@
 //! HDF4 files.
 //!
 //! A dataset is a tree of groups with shared dimensions, variables and typed attributes. [`open`] returns a
-//! [`File`], and the file gives handles: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to clone,
-//! all methods take `&self`, and all types are `Send + Sync`: any number of threads may read, or write to
-//! different parts, at once.
+//! [`File`], and the file gives handles: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to clone.
+//! All methods take `&self`, and all types are `Send + Sync`. So any number of threads may read at once, or
+//! write to different parts at once.
 //!
 //! ```
 //! # #[cfg(not(all(feature = "nczarr", feature = "file", feature = "shuffle", feature = "deflate")))]
@@ -31,8 +31,8 @@
 //! # }
 //! ```
 //!
-//! Formats, storage and filters come from a [`Registry`]: those of this crate's features, those linked in,
-//! and those that a program adds ([`OpenOptions::registry`]).
+//! A [`Registry`] has the formats, storage and filters: the plugins of this crate's features, linked plugins,
+//! and plugins that a program adds ([`OpenOptions::registry`]).
 //!
 //! This crate has handles, options and features; drivers implement the formats.
 #![deny(unsafe_code)]

@@ -64,7 +64,7 @@ impl AsyncVariable {
     /// ```
     ///
     /// # Errors
-    /// As [`Variable::put`]; the others are those of [`AsyncVariable::get`].
+    /// As [`Variable::put`] and [`AsyncVariable::get`].
     pub fn put<T: Number>(
         &self,
         values: impl AsRef<[T]> + Send + 'static,

@@ -113,7 +113,7 @@ impl CreateOptions {
         Ok(File::new(dataset, place, registry))
     }
 
-    /// Creates only the empty map of a dataset at `path`: to wrap it and pass it to [`CreateOptions::map`].
+    /// Creates only the empty map of a dataset at `path`. Wrap the map and pass it to [`CreateOptions::map`].
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {

@@ -94,7 +94,7 @@ impl OpenOptions {
         Ok(File::new(dataset, place, registry))
     }
 
-    /// Opens only the map of a path, whatever its content: to wrap it (module `wrap`) and pass it to
+    /// Opens only the map of a path, with any content. Wrap the map (module `wrap`) and pass it to
     /// [`OpenOptions::map`].
     ///
     /// ```
@@ -150,7 +150,8 @@ impl OpenOptions {
 
     /// Opens a dataset of one file (a classic or netCDF-4 file, an archive) and reads it into memory. With
     /// `persist`, closing a writable dataset writes changes back to the file in one step, and the file is
-    /// locked until then; otherwise it does not change. [`File::close_to_bytes`] returns the bytes.
+    /// locked until then. Without `persist`, the file does not change. [`File::close_to_bytes`] returns the
+    /// bytes.
     ///
     /// # Errors
     /// As [`open`]; `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another process writes

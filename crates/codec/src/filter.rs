@@ -44,8 +44,8 @@ pub struct FilterInfo {
     /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. Set it if numcodecs and V3 have
     /// different codecs with the same name.
     pub v3_names: Option<&'static [&'static str]>,
-    /// The members of a codec description that hold the HDF5 parameters, in their order: for
-    /// [`FilterClass::parse_json`] and [`Filter::to_json`], if a filter does not implement them itself.
+    /// The members of a codec description that hold the HDF5 parameters, in their order. The default
+    /// implementations of [`FilterClass::parse_json`] and [`Filter::to_json`] use them.
     pub json_members: &'static [&'static str],
 }
 
@@ -298,7 +298,8 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// Returns the HDF5 parameters as users give them.
     fn params(&self) -> Cow<'_, [u32]>;
 
-    /// Returns the HDF5 parameters as stored: also those that [`Filter::bind`] added (blosc, shuffle, szip).
+    /// Returns the HDF5 parameters as stored, with the parameters that [`Filter::bind`] adds (blosc, shuffle,
+    /// szip).
     fn working_params(&self) -> Cow<'_, [u32]> {
         self.params()
     }

@@ -77,8 +77,8 @@ pub enum EncodedCheck {
 
 /// The stored chunks of a variable ([`VarData::encoded_chunks`](crate::VarData::encoded_chunks)).
 ///
-/// A chunk is named by its elements: a [`CheckedSlab`] that begins at the chunk's first element and ends at
-/// the end of the chunk or of the variable. In a sharded array, the chunks are the inner chunks.
+/// A [`CheckedSlab`] names a chunk: it begins at the chunk's first element, and ends at the end of the chunk
+/// or of the variable. In a sharded array, the chunks are the inner chunks.
 pub trait EncodedChunks: Send + Sync + fmt::Debug {
     /// Returns the description of the stored form.
     fn encoding(&self) -> ChunkEncoding;

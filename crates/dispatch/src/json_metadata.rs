@@ -38,8 +38,8 @@ pub trait JsonMetadata: Send + Sync + fmt::Debug {
         Ok(all.into_iter().find(|(known, _)| known == name).map(|(_, json)| json))
     }
 
-    /// Defines an attribute by its JSON, or replaces it. Its values are those that a reader derives from the
-    /// JSON. Returns false, and changes nothing, if the format cannot store this JSON.
+    /// Defines an attribute by its JSON, or replaces it. The attribute gets the values that a reader derives
+    /// from the JSON. Returns false, and changes nothing, if the format cannot store this JSON.
     ///
     /// The default stores no JSON.
     ///

@@ -80,8 +80,8 @@ pub fn open(path: &Path, writable: bool) -> Result<OpenedFile> {
     Err(replaced_too_often(path.display()))
 }
 
-/// Opens a regular file for reading. Links are not followed and pipes do not block. `None`: something else is
-/// there.
+/// Opens a regular file for reading. It follows no link, and a pipe does not block. `None`: the path names no
+/// regular file.
 ///
 /// # Errors
 /// The system's error.
@@ -140,8 +140,8 @@ pub fn open_locked(path: &Path) -> Result<Option<File>> {
     Ok(is_still_at(&file, path).then_some(file))
 }
 
-/// Whether an open file is still the one at a path, as far as the system tells: a lock that was waited for
-/// may belong to a replaced file.
+/// Whether a path still names an open file, as far as the system reports that. After a wait for a lock,
+/// another process may have replaced the file.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(here), Ok(there)) => file_identity(&here) == file_identity(&there),

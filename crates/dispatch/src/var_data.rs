@@ -1,7 +1,6 @@
 //! The data of one variable ([`VarData`]).
 //!
-//! Arguments are checked before they arrive here: a [`CheckedSlab`] lies inside its variable, so a driver
-//! never checks it.
+//! Callers check the arguments: a [`CheckedSlab`] lies inside its variable, so a driver never checks it.
 
 use std::fmt;
 
@@ -88,8 +87,8 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
-    /// Whether nothing of a hyperslab is stored: its elements read as the fill value. `false` if that is
-    /// unknown.
+    /// Whether the storage has no element of a hyperslab, so that all elements read as the fill value.
+    /// `false` if that is unknown.
     ///
     /// # Errors
     /// Errors of the storage.
@@ -114,8 +113,8 @@ pub trait VarData: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether text has a fixed number of bytes, so that an empty text and a missing one are the same: it
-    /// reads as empty, and netCDF-C prints `NIL` in CDL.
+    /// Whether text has a fixed number of bytes. An empty text and a null string are then the same: both read
+    /// as empty, and netCDF-C prints `NIL` in CDL.
     fn is_fixed_text(&self) -> bool {
         false
     }

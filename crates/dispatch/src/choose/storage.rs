@@ -12,7 +12,7 @@ use nczarr_storage::ZMap;
 use nczarr_url_infer::Place;
 
 impl Registry {
-    /// Opens the map at `path`, a path or URL, whatever its content.
+    /// Opens the map at `path`, a path or URL, with any content.
     ///
     /// # Errors
     /// As [`Registry::open_map`].

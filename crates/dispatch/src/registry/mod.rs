@@ -2,7 +2,7 @@
 //!
 //! Entries have three levels: those that a program adds with `with_*`, the facade's [`PluginTable`], and
 //! those linked through `inventory`. For a *name* (or HDF5 id) a higher level hides a lower one. For the
-//! meaning of a *path* (first bytes, markers, modes, schemes) the table comes first, so a plugin never
+//! meaning of a *path* (first bytes, markers, modes, schemes) the table comes first. So a plugin never
 //! changes the meaning of a working path. Two different entries of one name and level are an error that names
 //! both, when the name is used and in [`Registry::check`]. The order of registration has no effect.
 //!
@@ -116,8 +116,8 @@ impl KnownPlugin {
 
 /// The plugins of a facade, referenced by name so that no linker drops them, and the plugins that it knows.
 ///
-/// [`PluginTable::EMPTY`] has no plugins. Set the others with struct update syntax, since more kinds may
-/// follow.
+/// [`PluginTable::EMPTY`] has no plugins. Set single fields with struct update syntax, since later versions
+/// may add kinds.
 #[derive(Clone, Copy, Default)]
 pub struct PluginTable {
     /// Drivers.
@@ -149,7 +149,7 @@ impl PluginTable {
     };
 }
 
-/// The available plugins. A value; an open dataset keeps its own.
+/// The available plugins. A registry is a value, and an open dataset keeps its own copy.
 #[derive(Clone, Default)]
 pub struct Registry {
     drivers: RegistryEntries<dyn Driver>,

@@ -58,8 +58,8 @@ pub struct ReadTicket<'j> {
     ///
     /// A map that reports [`ReadOutcome::InPlace`] has filled `into` with all wanted bytes. It has checked
     /// that the object, or an open-ended range, does not exceed the capacity, for example by reading one more
-    /// byte elsewhere; a longer object is an error (`NC_EIO`). A shorter object fills less, and the job
-    /// compares the length. A `One` whose length differs from the capacity is not read in place.
+    /// byte. A longer object is an error (`NC_EIO`). A shorter object fills less, and the job compares the
+    /// length. A `One` whose length differs from the capacity is not read in place.
     pub into: Option<OutBuf<'j>>,
 }
 
