@@ -1,5 +1,4 @@
-//! Filter plugins in shared libraries: those that the environment enables, and those of
-//! [`load_filter_plugins`].
+//! Filter plugins in shared libraries. The environment enables some, and [`load_filter_plugins`] adds others.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +29,7 @@ pub(crate) fn extended(table: &'static PluginTable) -> &'static PluginTable {
 }
 
 /// Adds the filter plugins in these directories to the registry of the process, if the environment enables
-/// plugins (`NCZARR_FILTER_PLUGINS=1`). Returns the number of added ones.
+/// plugins (`NCZARR_FILTER_PLUGINS=1`). Returns the number of added plugins.
 ///
 /// Each plugin is a shared library of HDF5 or netCDF-C, and runs in a process of its own. The plugins in
 /// `HDF5_PLUGIN_PATH` need no call. A plugin never replaces a filter that the registry has. Open datasets

@@ -1,7 +1,7 @@
 //! [`Group`]: lookups in one group. `define` has its definitions, `attributes` its attributes.
 //!
-//! Paths (`g1/t`, `/g1/t`) are relative to the group unless they start with `/`. In them `\/`, `\\` and `\ `
-//! stand for the escaped character.
+//! Paths (`g1/t`, `/g1/t`) are relative to the group unless they start with `/`. In a path, `\/`, `\\` and
+//! `\ ` stand for the escaped character.
 
 mod attributes;
 mod define;

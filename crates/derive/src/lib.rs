@@ -18,8 +18,8 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// `#[nc(name = "…")]` at the type, a field or a member gives the netCDF name, if it differs.
 ///
-/// Elements with the memory layout of the struct are read and written as bytes, if all fields are numbers.
-/// The same holds for writes of structs with enums. A struct with padding is written field by field.
+/// If all fields are numbers, a transfer reads and writes elements with the memory layout of the struct as
+/// bytes. It also writes structs with enums as bytes. It writes a struct with padding field by field.
 ///
 /// ```
 /// use nczarr::NcType;

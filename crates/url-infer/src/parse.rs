@@ -5,9 +5,10 @@
 //! * A URL's fragment starts at its first `#` or `\#`, which some shells produce. Brackets before a URL,
 //!   `[key=value]`, are the older form of a fragment.
 //! * A `file:` URL has neither host nor query. The path is the text between `file://` and the `#`, and is
-//!   relative if it does not start with `/`. It is percent-decoded; `%` without two hex digits is itself.
+//!   relative if it does not start with `/`. The function percent-decodes the path, and keeps a `%` without
+//!   two hex digits.
 //! * A plain path's fragment follows its last `#`, if it looks like a fragment (`x.zarr#mode=zarr`,
-//!   `x#zarr`); nothing is opened to find out. For a file with such a name, append a fragment
+//!   `x#zarr`). The function opens nothing to decide this. For a file with such a name, append a fragment
 //!   (`x#zarr#mode=nczarr`).
 //!
 //! Source: RFC 3986 for the parts of a URL; NCZarr manual and netCDF-C for the rest.
