@@ -19,7 +19,7 @@ from .errors import NczarrError
 _MODULES = {
     "Dimension": "_dimension",
     "File": "_file",
-    "Group": "_file",
+    "Group": "_group",
     "Map": "_map",
     "Variable": "_variable",
     "Writer": "_writer",

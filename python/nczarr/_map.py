@@ -75,3 +75,9 @@ class Map:
             "write": has("write"), "delete": has("delete"), "list": has("list") or has("children"),
             "conditional": has("read_versioned", "write_if"),
         }
+
+
+def past_end(store, key, start):
+    """Whether a read begins at or behind the end of an object: some storages have no empty range."""
+    size = store.size(key) if start else None
+    return size is not None and start >= size

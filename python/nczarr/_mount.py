@@ -99,7 +99,7 @@ def _of_obstore(place):
         return None
     if isinstance(place, _class_in("obstore.store", "LocalStore")) and place.prefix is not None:
         return _path(place.prefix)
-    from ._stores import ObstoreMap
+    from ._object_stores import ObstoreMap
 
     return Mounted(ObstoreMap(place))
 
@@ -114,7 +114,7 @@ def _of_zarr(place):
         return _path(os.path.join(place.root, root))
     if isinstance(place, _class_in("zarr.storage", "ObjectStore")) and not root:
         return _of_obstore(place.store)
-    from ._stores import ZarrMap
+    from ._object_stores import ZarrMap
 
     return Mounted(ZarrMap(place, root))
 
