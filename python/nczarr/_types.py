@@ -13,6 +13,11 @@ import numpy as np
 
 ATOMIC = {code: np.dtype(code) for code in ("i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")}
 STRING = np.dtype(object, metadata={"vlen": str})
+#: netCDF's values of elements that were never written, by type.
+DEFAULT_FILL = {
+    "S1": "\0", "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
+    "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.969209968386869e36, "f8": 9.969209968386869e36,
+}
 
 
 def dtype_of(described):

@@ -183,6 +183,13 @@ impl Variable {
         calls::run(py, || self.variable.set_fill(value))
     }
 
+    /// Sets the value of unwritten elements, and no attribute.
+    fn set_unwritten(&self, py: Python<'_>, ty: &str, payload: &Bound<'_, PyAny>) -> PyResult<()> {
+        let model = self.file.model(py)?;
+        let value = values::of_python(py, &self.group(py), &model, ty, payload)?;
+        calls::run(py, || self.variable.set_unwritten(value))
+    }
+
     fn set_no_fill(&self, py: Python<'_>) -> PyResult<()> {
         calls::run(py, || self.variable.set_no_fill())
     }

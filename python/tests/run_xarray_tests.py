@@ -2,8 +2,9 @@
 
     python run_xarray_tests.py [MODULE...] [--least N] [-- PYTEST ARGUMENT...]
 
-The modules are ``test_backends_datatree`` and ``test_distributed`` of the installed xarray, unchanged. Each function of
-xarray that opens or writes gets ``engine="nczarr"`` where a test names ``netcdf4``, ``h5netcdf``, ``zarr`` or none.
+The modules are ``test_backends_datatree``, ``test_distributed`` and the classes ``TestZarrDirectoryStore`` and
+``TestZarrRegionAuto`` of ``test_backends`` of the installed xarray, unchanged. Each function of xarray that opens or
+writes gets ``engine="nczarr"`` where a test names ``netcdf4``, ``h5netcdf``, ``zarr`` or none.
 ``XARRAY.md`` explains each failure.
 """
 import argparse
@@ -11,7 +12,10 @@ import functools
 import os
 import sys
 
-MODULES = ("test_backends_datatree", "test_distributed")
+MODULES = (
+    "test_backends_datatree", "test_distributed",
+    "test_backends::TestZarrDirectoryStore", "test_backends::TestZarrRegionAuto",
+)
 _REPLACED = ("netcdf4", "h5netcdf", "zarr", None)
 #: Arguments of the engine ``zarr`` that have no meaning here.
 _OF_ZARR = ("consolidated", "zarr_format", "mode")
@@ -42,6 +46,18 @@ def _writer(function):
     return write
 
 
+def _zarr_writer(function):
+    def write(self, store=None, mode=None, *, zarr_format=None, **options):
+        import zarr
+
+        # The tests choose the format of a new store by the configuration of zarr-python.
+        zarr_format = zarr_format or zarr.config.get("default_zarr_format")
+        given = {} if mode is None else {"mode": mode}
+        return function(self, _plain(store), zarr_format=zarr_format, **given, **options)
+
+    return write
+
+
 def replace_engines():
     """Makes xarray use this package."""
     import xarray as xr
@@ -52,8 +68,10 @@ def replace_engines():
         setattr(xr, name, _reader(getattr(xr, name)))
     for cls in (xr.Dataset, xr.DataTree):
         cls.to_netcdf = _writer(cls.to_netcdf)
-    xr.Dataset.to_zarr = lambda self, store, **options: to_nczarr(self, _plain(store), **options)
-    xr.DataTree.to_zarr = lambda self, store, **options: tree_to_nczarr(self, _plain(store), **options)
+    for cls, function in ((xr.Dataset, to_nczarr), (xr.DataArray, to_nczarr), (xr.DataTree, tree_to_nczarr)):
+        cls.to_zarr = _zarr_writer(function)
+    opened = xr.open_dataset
+    xr.open_zarr = lambda place, *, chunks=(), **options: opened(place, engine="zarr", chunks=chunks or {}, **options)
 
 
 class Counter:
@@ -80,7 +98,8 @@ def main(arguments):
     replace_engines()
     counter = Counter()
     # Workers get the search path of this process, so the package that was imported must stay first in it.
-    options = ["-q", "--import-mode=append", "-p", "no:cacheprovider", "--tb=short", "-o", "asyncio_mode=auto", *of_pytest]
+    options = ["-q", "--import-mode=append", "-p", "no:cacheprovider", "--tb=short", "-o", "asyncio_mode=auto"]
+    options += of_pytest
     pytest.main([*options, "--pyargs", *(f"xarray.tests.{name}" for name in args.modules)], plugins=[counter])
     print(f"{counter.passed} passed, {len(counter.failed)} failed")
     for name in counter.failed:

@@ -228,6 +228,31 @@ impl Variable {
         self.edit(&Edit::DefVarFill { var: self.id, no_fill: false, value: Some(&value) }).map(drop)
     }
 
+    /// Sets the value of unwritten elements, and leaves the attribute `_FillValue` alone. Programs take
+    /// values that equal the attribute for missing ones.
+    ///
+    /// Plain Zarr V3 keeps both. Other formats keep this value if there is no attribute.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-unwritten#mode=zarr,v3")?;
+    /// # file.add_dimension("x", 3)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_fill(-999)?;
+    /// w.set_unwritten(7)?;
+    /// assert_eq!((w.get_value::<i32>(0)?, w.attribute("_FillValue").unwrap().get::<i32>()?), (7, -999));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::set_fill`]; `NC_EINVAL` beside an attribute `_FillValue`, except in plain Zarr V3;
+    /// `NC_ENOTNC4` in classic files.
+    pub fn set_unwritten(&self, value: impl IntoValues) -> Result<()> {
+        let value = value.into_values();
+        self.edit(&Edit::DefVarUnwritten { var: self.id, value: &value }).map(drop)
+    }
+
     /// Leaves unwritten elements undefined.
     ///
     /// ```

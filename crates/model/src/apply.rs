@@ -324,13 +324,6 @@ impl Model {
 
     fn def_var_unwritten(&mut self, id: VarId, value: &Values) -> Result<Defined> {
         self.check_fill(id, value)?;
-        if self.var(id)?.atts.contains_key(FILL_VALUE) {
-            return Err(self.about(
-                id,
-                ErrorKind::Inval,
-                "the attribute _FillValue defines the value of unwritten elements",
-            ));
-        }
         self.var_mut(id)?.fill = VarFill::Value(value.clone());
         Ok(Defined::Nothing)
     }

@@ -38,8 +38,8 @@ pub enum Edit<'a> {
     SetFill { mode: FillMode },
     /// A variable's fill value (`None`: the default of its type), or no fill at all.
     DefVarFill { var: VarId, no_fill: bool, value: Option<&'a Values> },
-    /// The value of unwritten elements of a variable without the attribute `_FillValue`. The edit does not
-    /// create that attribute. For formats that store both separately.
+    /// The value of unwritten elements alone. The edit does not create or change the attribute `_FillValue`.
+    /// For formats that store both separately. Most of them refuse it beside such an attribute.
     DefVarUnwritten { var: VarId, value: &'a Values },
     /// A variable's chunk shape.
     DefVarChunking { var: VarId, chunking: &'a Chunking },

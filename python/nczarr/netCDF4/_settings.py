@@ -4,6 +4,7 @@ import sys
 import numpy as np
 
 from .. import _native
+from .._types import DEFAULT_FILL
 
 __version__ = "1.7.5"
 #: The version of netCDF-C with the same functions and defaults.
@@ -38,21 +39,7 @@ default_encoding = "utf-8"
 unicode_error = "replace"
 
 #: The values of elements that were never written, by type.
-default_fillvals = {
-    "S1": "\0",
-    "i1": -127,
-    "u1": 255,
-    "i2": -32767,
-    "u2": 65535,
-    "i4": -2147483647,
-    "u4": 4294967295,
-    "i8": -9223372036854775806,
-    "u8": 18446744073709551614,
-    "f4": 9.969209968386869e36,
-    "f8": 9.969209968386869e36,
-    "c8": 9.969209968386869e36,
-    "c16": 9.969209968386869e36,
-}
+default_fillvals = {**DEFAULT_FILL, "c8": DEFAULT_FILL["f4"], "c16": DEFAULT_FILL["f8"]}
 
 #: The numbers and text that every variable may have.
 PRIMITIVE = tuple(code for code in default_fillvals if code[0] != "c")

@@ -1,5 +1,6 @@
 """Definitions of attributes and variables."""
 import json
+import warnings
 
 import numpy as np
 from nczarr import _types
@@ -7,6 +8,9 @@ from nczarr._attributes import pair_of
 from xarray.coding.strings import is_unicode_dtype
 
 from . import _encoding
+
+#: The integer that numpy and pandas take for no time.
+_NOT_A_TIME = np.iinfo(np.int64).min
 
 
 class Definer:
@@ -61,7 +65,27 @@ class Definer:
         _encoding.apply(native, encoding, is_given, variable, name)
         if fill is not None:
             native.set_fill(code, _fill_payload(code, fill))
+        self.unwritten(native, name, variable, (code, fill), encoding.get("fill_value"), is_given)
         return native
+
+    def unwritten(self, native, name, variable, type_and_fill, value, is_given):
+        """Sets the value of elements that nobody has written, unless it is the one that masks.
+
+        :raises ValueError: if the user gave one, and the format has no place for it or the type none.
+        """
+        code, fill = type_and_fill
+        if value is not None and not (self.store.keeps_unwritten and _fits(code, value)):
+            if is_given:
+                raise ValueError(
+                    f"variable {name!r}: encoding fill_value={value!r} needs Zarr V3 and a number that fits the type; "
+                    "other formats have `_FillValue`"
+                )
+            value = None
+        if value is None and fill is None and self.store.is_zarr and _is_time(variable):
+            # netCDF's default is no date of any calendar: a reader could not open the dataset before the write.
+            value = _NOT_A_TIME
+        if value is not None:
+            native.set_unwritten(code, _fill_payload(code, value))
 
     def type_of(self, name, variable):
         """Returns the name of the type of a variable; creates a user-defined one.
@@ -129,6 +153,24 @@ class Definer:
                 found.setdefault(described[1], described)
             group = group.parent()
         return found
+
+
+def _fits(code, value):
+    """Whether a number can be stored in a type without a change."""
+    if code not in _types.ATOMIC or code == "S1" or np.ndim(value) or not isinstance(value, (int, float, np.number)):
+        return False
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        stored = np.asarray(value).astype(_types.ATOMIC[code])
+    return bool(stored == value or stored != stored and value != value)
+
+
+def _is_time(variable):
+    """Whether the stored integers are times or durations."""
+    if variable.dtype != np.int64:
+        return False
+    units, dtype = variable.attrs.get("units"), variable.attrs.get("dtype")
+    return isinstance(units, str) and " since " in units or isinstance(dtype, str) and dtype.startswith("timedelta64")
 
 
 def _is_json_only(value):

@@ -7,8 +7,11 @@ from nczarr import _types
 from nczarr._attributes import value_of
 from nczarr.errors import NczarrError
 
+from ._encoding import BLOSC_NAMES
+
+_SZIP, _BLOSC = 4, 32001
 #: HDF5's identifiers of filters by the flags of netCDF4.
-_FLAGS = {1: "zlib", 4: "szip", 307: "bzip2", 32001: "blosc", 32015: "zstd"}
+_FLAGS = {1: "zlib", _SZIP: "szip", 307: "bzip2", _BLOSC: "blosc", 32015: "zstd"}
 #: Zarr's codecs that make data easier to compress.
 _FILTERS = {"shuffle", "delta", "fixedscaleoffset", "quantize", "bitround", "transpose", "packbits"}
 _STRING = np.dtype(object, metadata={"element_type": str})
@@ -49,6 +52,9 @@ def encoding_of(native, described, dims, shape, is_zarr, source):
         encoding["compressors"], encoding["filters"] = _codecs(tuple(filter[3] for filter in native.filters()))
     else:
         encoding.update(_flags(tuple((filter[1], *filter[2]) for filter in native.filters())))
+        for name in ("szip", "blosc"):
+            # The settings belong to the variable, and the flags to all of them.
+            encoding[name] = encoding[name] and dict(encoding[name])
         encoding["contiguous"] = chunks is None
         encoding["chunksizes"] = chunks = chunks and tuple(chunks)
     if chunks:
@@ -83,10 +89,13 @@ def _flags(filters):
             flags["shuffle"] = True
         elif number == 3:
             flags["fletcher32"] = True
+        elif number == _SZIP and len(params) > 1:
+            flags["szip"] = {"coding": "ec" if params[0] & 4 else "nn", "pixels_per_block": params[1]}
+        elif number == _BLOSC and len(params) > 6 and params[6] in BLOSC_NAMES:
+            flags["blosc"] = {"compressor": BLOSC_NAMES[params[6]], "shuffle": params[5]}
+            flags["complevel"] = params[4]
         elif number in _FLAGS:
             flags[_FLAGS[number]] = True
-            if number == 32001 and len(params) > 4:
-                flags["complevel"] = params[4]
-            elif number != 4 and params:
+            if number not in (_SZIP, _BLOSC) and params:
                 flags["complevel"] = params[0]
     return flags

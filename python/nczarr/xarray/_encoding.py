@@ -15,7 +15,7 @@ _NETCDF = {
 }
 _ZARR = {
     "chunks", "shards", "compressors", "compressor", "filters", "serializer", "codecs", "write_empty_chunks",
-    "cache_metadata", "chunk_key_encoding", "order",
+    "cache_metadata", "chunk_key_encoding", "order", "fill_value",
 }
 #: Keys that describe where a variable came from.
 _ORIGIN = {"source", "original_shape", "preferred_chunks"}
@@ -24,6 +24,8 @@ VALID = _NETCDF | _ZARR | {"dtype", "_FillValue"}
 _QUANTIZE = {"BitGroom", "BitRound", "GranularBitRound"}
 _BLOSC = {"blosc_blosclz": 0, "blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_snappy": 3, "blosc_zlib": 4,
           "blosc_zstd": 5, "blosc": 0}
+#: netCDF4's names of Blosc's compressors, by number.
+BLOSC_NAMES = {number: name for name, number in _BLOSC.items() if name not in ("blosc_blosclz", "blosc")}
 
 
 def extract(variable, is_given, unlimited_dims, is_zarr, name):
@@ -122,10 +124,14 @@ def _steps(encoding, variable, name):
 
 
 def _netcdf_filters(encoding, variable):
-    compression = encoding.get("compression")
+    compression, settings = encoding.get("compression"), {}
     for flag in ("zlib", "szip", "bzip2", "blosc", "zstd"):
         if encoding.get(flag) and compression is None:
             compression = flag
+            if isinstance(encoding[flag], dict):
+                # What a variable of another file has, by the names of netCDF4.
+                settings = encoding[flag]
+                compression = settings.get("compressor", flag)
     level = encoding.get("complevel", encoding.get("compression_opts"))
     shuffle = encoding.get("shuffle")
     if compression in (None, False):
@@ -138,14 +144,15 @@ def _netcdf_filters(encoding, variable):
         return
     codecs = [("shuffle", [variable.dtype.itemsize])] if shuffle and compression not in _BLOSC else []
     if compression == "szip":
-        mask = {"nn": 32, "ec": 4}.get(encoding.get("szip_coding", "nn"), 32)
-        codecs.append(("szip", [mask, int(encoding.get("szip_pixels_per_block", 8))]))
+        mask = {"nn": 32, "ec": 4}.get(settings.get("coding", encoding.get("szip_coding", "nn")), 32)
+        pixels = settings.get("pixels_per_block", encoding.get("szip_pixels_per_block", 8))
+        codecs.append(("szip", [mask, int(pixels)]))
     elif compression == "zstd":
         codecs.append(("zstd", [4 if level is None else int(level)]))
     elif compression == "bzip2":
         codecs.append(("bzip2", [4 if level is None else max(int(level), 1)]))
     elif compression in _BLOSC:
-        turn = int(encoding.get("blosc_shuffle", 1))
+        turn = int(settings.get("shuffle", encoding.get("blosc_shuffle", 1)))
         codecs.append(("blosc", [0, 0, 0, 0, 4 if level is None else int(level), turn, _BLOSC[compression]]))
     else:
         raise ValueError(f"compression={compression!r}: expected zlib, szip, zstd, bzip2 or blosc_*")

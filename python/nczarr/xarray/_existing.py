@@ -3,9 +3,11 @@ import os
 
 import numpy as np
 import pandas as pd
-from xarray import conventions
+from xarray import Variable, conventions
 
+from .._attributes import value_of
 from .._location import local_path
+from .._types import DEFAULT_FILL
 from ._target import Target
 
 
@@ -18,7 +20,7 @@ def encode(store, variables, region, append_dim):
     if append_dim is not None:
         # Another appender may have values that are not stored yet; the encoding does not depend on them.
         stored = {
-            name: variable.isel({append_dim: slice(0)}) if append_dim in variable.dims else variable
+            name: _without_values(variable, append_dim) if append_dim in variable.dims else variable
             for name, variable in stored.items()
         }
     decoded = conventions.decode_cf_variables(dict(stored), {})[0]
@@ -40,6 +42,16 @@ def encode(store, variables, region, append_dim):
             variable.encoding["dtype"] = str
         prepared[name] = _checked(name, variable, was, region, append_dim)
     return store.encode(prepared, {})[0]
+
+
+def _without_values(variable, dim):
+    """Returns a variable that decodes as this one, without its data."""
+    if " since " not in str(variable.attrs.get("units")) or variable.dtype.kind not in "iuf":
+        return variable.isel({dim: slice(0)})
+    # xarray decodes no empty variable in a calendar of cftime. Zero is a date in all of them.
+    shape = tuple(1 if name == dim else length for name, length in variable.sizes.items())
+    values = np.broadcast_to(np.zeros((), variable.dtype), shape)
+    return Variable(variable.dims, values, variable.attrs, variable.encoding)
 
 
 def _checked(name, variable, was, region, append_dim):
@@ -76,6 +88,20 @@ def is_one_file(store):
     """Whether the dataset is one local file, which has one writer at a time."""
     path = local_path(store.handle.place)
     return path is not None and os.path.isfile(path)
+
+
+def is_plain_when_unwritten(store, dim):
+    """Whether a reader sees of a coordinate where nobody has written it yet: it is missing, or netCDF's default."""
+    stored, pair = store.open_store_variable(dim), store.native.variable(dim).fill_value()
+    if pair is None or stored.dtype.kind not in "iuf":
+        return False
+    value, default = value_of(*pair), DEFAULT_FILL[stored.dtype.str[1:]]
+    try:
+        seen = conventions.decode_cf_variable(dim, Variable((dim,), np.full(1, value, stored.dtype), stored.attrs))
+        return bool(pd.isnull(seen.values[0]) or seen.dtype == stored.dtype and value == default)
+    except (ValueError, OverflowError):
+        # No calendar has the date. Readers cannot open the dataset until it is written.
+        return False
 
 
 def check_unique(store, variables, dim):

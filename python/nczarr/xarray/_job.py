@@ -16,6 +16,8 @@ class Job:
         self.writer = writer or ArrayWriter()
         #: The first index of an append.
         self.start = None
+        #: The coordinate of an append and its place, if it is stored after the data.
+        self.ending = None
 
     def prepare(self, dataset, region, unique, is_new):
         """Defines variables and writes those in memory.
@@ -64,7 +66,7 @@ class Job:
         self.store.store(variables, attributes, set(self.encoding), self.writer, self.unlimited_dims)
 
     def append(self, existing, new, unique, region):
-        """Appends along a dimension: its coordinate is stored first, and then the data."""
+        """Appends along a dimension. The coordinate is stored last: a record that has it is complete."""
         dim, store = self.append_dim, self.store
         lengths = {**store.get_parent_dimensions(), **store.get_dimensions()}
         if dim not in lengths:
@@ -89,9 +91,13 @@ class Job:
         self.start = dimension.reserve(count)
         part = {**region, dim: slice(self.start, self.start + count)}
         last = {name: raw.pop(name) for name in list(raw) if raw[name].dims == (dim,) and name == dim}
-        # A coordinate without values cannot be decoded, so it comes first.
-        self.put(last, part)
-        store.handle.file.sync()
+        if last and self.compute and not _existing.is_one_file(store) and _existing.is_plain_when_unwritten(store, dim):
+            self.ending = last, part
+        else:
+            # Others would not see that the record waits for it, a delayed write may end at any time, and a dataset
+            # of one file has one writer at a time.
+            self.put(last, part)
+            store.handle.file.sync()
         if new:
             self.define(new, {})
         _existing.add(self.writer, store, rest, region)
@@ -106,6 +112,10 @@ class Job:
         """Writes what dask computes and returns the first index of an append, or returns the delayed rest."""
         writes = self.writer.sync(compute=self.compute, chunkmanager_store_kwargs=self.store_kwargs)
         if self.compute:
+            if self.ending is not None:
+                self.store.handle.file.sync()
+                self.put(*self.ending)
+                self.store.handle.file.sync()
             return self.start
         import dask
 

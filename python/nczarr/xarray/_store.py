@@ -10,8 +10,10 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
+from .._attributes import value_of
 from .._handle import Handle
 from .._location import local_path, normalize
+from .._types import DEFAULT_FILL
 from . import _create, _encoding, _guard
 from ._array import NczarrArray
 from ._define import Definer
@@ -35,6 +37,14 @@ class _Waiting(list):
 
     def add(self, source, target):
         self.append((source, target))
+
+
+def _is_usual(value, fill, described):
+    """Whether elements that nobody wrote have the value that masks, or else the default of netCDF."""
+    if value is None:
+        return True
+    usual = DEFAULT_FILL.get(described) if fill is None else fill
+    return usual is None or bool(np.asarray(value == usual).all()) or value != value and usual != usual
 
 
 @functools.cache
@@ -129,6 +139,11 @@ class NczarrDataStore(WritableCFDataStore):
         return self._info["driver"] == "nczarr"
 
     @property
+    def keeps_unwritten(self):
+        """Whether elements that nobody wrote have a value of their own, beside the one that masks."""
+        return self.is_zarr and self._info["version"] == "3" and self._info["flavour"] != "nczarr"
+
+    @property
     def ds(self):
         """The group, as ``nczarr.Group``."""
         from nczarr import Group
@@ -167,12 +182,13 @@ class NczarrDataStore(WritableCFDataStore):
         fill = attributes.get("_FillValue")
         if dtype.kind == "S" and isinstance(fill, str):
             attributes["_FillValue"] = np.bytes_(fill.encode())
-        if self._mask_fill and fill is None and is_zarr:
+        if fill is None and (self._mask_fill and is_zarr) or not self._mask_fill and self.keeps_unwritten:
             pair = native.fill_value()
-            if pair is not None:
-                from nczarr._attributes import value_of
-
-                attributes["_FillValue"] = value_of(*pair)
+            value = None if pair is None else value_of(*pair)
+            if value is not None and self._mask_fill:
+                attributes["_FillValue"] = value
+            elif dtype.kind in "iuf" and not _is_usual(value, fill, described):
+                encoding["fill_value"] = value
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
         array = NczarrArray(self.handle, group, native.name(), dtype, shape)

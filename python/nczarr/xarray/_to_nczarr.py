@@ -81,6 +81,9 @@ def to_nczarr(
                 _mode(mode, append_dim, region)
             job.prepare(dataset, region or {}, unique, is_new)
             job.settle()
+            if unique and job.ending is not None:
+                # The next one checks the coordinate, so its turn comes after this one is stored.
+                return job.finish()
         return job.finish()
 
 

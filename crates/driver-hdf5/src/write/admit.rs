@@ -94,6 +94,10 @@ impl WritableDataset {
             }
             Edit::DefVarUnwritten { var, value } => {
                 nul_check::check(&model, FILL_VALUE, value)?;
+                if model.var(var)?.atts.contains_key(FILL_VALUE) {
+                    return Err(ErrorKind::Inval
+                        .context("the attribute _FillValue defines the value of unwritten elements"));
+                }
                 relayout(var, LateEdit::Fill)?;
             }
             Edit::DefVarShards { shards: Some(_), .. } => {

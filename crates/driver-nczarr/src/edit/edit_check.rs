@@ -118,6 +118,7 @@ impl EditCheck<'_> {
             }
             Edit::DefVarUnwritten { var, value } => {
                 self.check_fill(var, value)?;
+                self.check_unwritten(var)?;
                 self.replan(var, LateChange::Fill)
             }
             Edit::DefVarFill { var, value, .. } => {
@@ -304,6 +305,21 @@ impl EditCheck<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks whether unwritten elements may have another value than the attribute `_FillValue`. Readers of
+    /// Zarr V2 take one for the other, and so does NCZarr.
+    fn check_unwritten(&self, id: VarId) -> Result<()> {
+        let var = self.model.var(id)?;
+        let is_separate = self.catalog.flavour != Flavour::NcZarr
+            && self.catalog.format == ZarrFormat::V3
+            && var.xtype.is_numeric()
+            && var.stored_type.is_none()
+            && self.given(id).is_none();
+        if is_separate || !var.atts.contains_key(FILL_VALUE) {
+            return Ok(());
+        }
+        Err(ErrorKind::Inval.context("the attribute _FillValue defines the value of unwritten elements"))
     }
 
     /// Checks whether the fill value can be stored.

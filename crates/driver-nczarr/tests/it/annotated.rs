@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options};
 use nczarr_driver_nczarr::NcZarrDriver;
-use nczarr_model::{GroupId, Model, NcType, Values};
+use nczarr_model::{ErrorKind, GroupId, Model, NcType, Values};
 use nczarr_nc_table::NcDispatch;
 use nczarr_storage::ZMap;
 
@@ -165,6 +165,38 @@ fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
         let before = map.objects();
         d.close().unwrap();
         assert_eq!(map.objects(), before);
+    }
+}
+
+#[test]
+fn unwritten_elements_may_differ_from_missing_values_in_plain_v3() {
+    let (missing, unwritten) = (Values::Int(vec![-9]), Values::Int(vec![7]));
+    for mode in ["zarr,v3", "zarr,v3,annotate", "zarr", "nczarr,v3"] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, mode);
+        let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+        let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
+        d.def_var_fill(v, false, Some(&missing)).unwrap();
+        let done = d.edit(&nczarr_model::Edit::DefVarUnwritten { var: v, value: &unwritten });
+        if !mode.starts_with("zarr,v3") {
+            assert_eq!(done.unwrap_err().kind(), ErrorKind::Inval, "{mode}");
+            continue;
+        }
+        done.unwrap();
+        d.close().unwrap();
+        let stored = map.json("v/zarr.json");
+        assert_eq!(stored["fill_value"], 7);
+        assert_eq!(stored["attributes"]["_FillValue"], -9);
+        for writable in [false, true] {
+            let d = if writable { open_rw(&map) } else { open(&map).unwrap() };
+            let model = d.model().snapshot();
+            let found = model.var(model.find_var(ROOT, "v").unwrap()).unwrap();
+            let expected = (&nczarr_model::VarFill::Value(unwritten.clone()), Some(&missing));
+            assert_eq!((&found.fill, found.atts.get("_FillValue")), expected, "{mode}");
+            let before = map.objects();
+            d.close().unwrap();
+            assert_eq!(map.objects(), before);
+        }
     }
 }
 

@@ -176,7 +176,9 @@ fn fill_and_its_attribute_are_one() {
     let var = model.var(TEMP).unwrap();
     assert_eq!((&var.fill, var.atts.get(FILL_VALUE)), (&VarFill::Value(two.clone()), None));
     sample::apply(&mut model, &put(FILL_VALUE, &one)).unwrap();
-    assert_eq!(sample::apply(&mut model, &unwritten(&two)).unwrap_err().kind(), ErrorKind::Inval);
+    sample::apply(&mut model, &unwritten(&two)).unwrap();
+    let var = model.var(TEMP).unwrap();
+    assert_eq!((&var.fill, var.atts.get(FILL_VALUE)), (&VarFill::Value(two.clone()), Some(&one)));
     check(&[
         (unwritten(&Values::Double(vec![1.0])), Err(ErrorKind::BadType)),
         (fill(false, Some(&Values::Float(vec![]))), Err(ErrorKind::Inval)),
