@@ -9,9 +9,10 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{
     Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData, single_file,
 };
-use nczarr_model::{Defined, DimId, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, GroupId, ModelCell, Result, VarId, name};
 
 use crate::committed::CommittedHeader;
+use crate::kind::CdfVersion;
 use crate::name_rooms::NameRooms;
 use crate::shared::ClassicShared;
 use crate::var::ClassicVar;
@@ -66,6 +67,30 @@ impl ClassicDataset {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// The longest dimension of CDF-5 in netCDF-C.
+const LONGEST: u64 = u64::MAX - 3;
+
+impl ClassicDataset {
+    /// Whether a dimension is longer than the model allows, and the rules of netCDF-C allow it.
+    fn is_longer_than_model(&self, len: u64) -> bool {
+        let shared = &self.shared;
+        shared.options.netcdf_c_rules
+            && shared.writable
+            && shared.kind == CdfVersion::Cdf5
+            && len > shared.kind.largest()
+            && len <= LONGEST
+    }
+
+    /// Defines such a dimension. No variable can have it.
+    fn define_long_dim(&self, group: GroupId, name: &str, len: u64) -> Result<Defined> {
+        self.shared.check_open()?;
+        let name = name::normalize(name)?;
+        self.shared
+            .model
+            .define_if(|_| Ok(()), |model, ()| Ok(Defined::Dim(model.add_dim(group, &*name, len, false)?)))
     }
 }
 
@@ -162,6 +187,11 @@ impl Editor for ClassicDataset {
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
         let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Edit::DefDim { group, name, len: Some(len) } = *edit
+            && self.is_longer_than_model(len)
+        {
+            return self.define_long_dim(group, name, len);
+        }
         self.admit(edit)?;
         // In data mode only edits without more space arrive here, and data mode remains.
         let is_defining = self.shared.model.is_defining();

@@ -118,6 +118,9 @@ fn open_store(
     let size = store.size()?;
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);
+    if let Some(error) = header.long_dim.as_ref().filter(|_| !options.netcdf_c_rules) {
+        return Err(at(error.clone()));
+    }
     let padded = if writable && options.netcdf_c_rules { header.padded_names.clone() } else { Vec::new() };
     let loaded = load::load(header, size).map_err(at)?;
     let LoadedHeader { kind, model, layout, records, whole, mut faults, odd_names } = loaded;

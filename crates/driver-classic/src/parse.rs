@@ -6,7 +6,7 @@
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
 use nczarr_dispatch::Limits;
-use nczarr_model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
+use nczarr_model::{Att, Dim, DimId, Error, ErrorKind, NcType, Result, Values, Var, VarId};
 
 use crate::cursor::{HeaderCursor, What};
 use crate::encoding::{ATTRIBUTES, DIMENSIONS, VARIABLES};
@@ -23,6 +23,8 @@ pub(crate) struct ClassicHeader {
     pub(crate) records: Option<u64>,
     /// Names and lengths; the length of the record dimension is 0.
     pub(crate) dims: Vec<(String, u64)>,
+    /// The error for a dimension that is longer than the model allows.
+    pub(crate) long_dim: Option<Error>,
     pub(crate) atts: Att,
     pub(crate) vars: Vec<HeaderVar>,
     /// Its size.
@@ -71,7 +73,8 @@ pub(crate) fn read(store: &FileStore, size: u64, limits: &Limits) -> Result<Clas
     if kind == CdfVersion::Cdf5 && records != streaming && records > i64::MAX as u64 {
         return Err(ErrorKind::NotNc.context(format!("byte 4: {records} records")));
     }
-    let dims = dims(&mut cursor)?;
+    let mut long_dim = None;
+    let dims = dims(&mut cursor, &mut long_dim)?;
     let atts = atts(&mut cursor, "the dataset")?;
     let vars = vars(&mut cursor, dims.len())?;
     let len = cursor.at();
@@ -84,6 +87,7 @@ pub(crate) fn read(store: &FileStore, size: u64, limits: &Limits) -> Result<Clas
         kind,
         records: (records != streaming).then_some(records),
         dims,
+        long_dim,
         atts,
         vars,
         len,
@@ -138,7 +142,7 @@ fn list(
     Ok(entries)
 }
 
-fn dims(cursor: &mut HeaderCursor<'_>) -> Result<Vec<(String, u64)>> {
+fn dims(cursor: &mut HeaderCursor<'_>, long_dim: &mut Option<Error>) -> Result<Vec<(String, u64)>> {
     // A padded name of one character, and two numbers.
     let least = 4 + 2 * cursor.kind.count_width() as u64;
     let entries = list(cursor, DIMENSIONS, least, DIM, "dimensions", "the dataset")?;
@@ -148,7 +152,8 @@ fn dims(cursor: &mut HeaderCursor<'_>) -> Result<Vec<(String, u64)>> {
         let at = cursor.at();
         let len = cursor.count(&|| format!("dimension {name:?}: its length"))?;
         if len > i64::MAX as u64 {
-            return Err(ErrorKind::DimSize.context(format!("byte {at}: dimension {name:?}: length {len}")));
+            let what = format!("byte {at}: dimension {name:?}: length {len}");
+            long_dim.get_or_insert(ErrorKind::DimSize.context(what));
         }
         dims.push((name, len));
     }

@@ -92,7 +92,7 @@ impl HeaderWriter {
     }
 
     fn count(&mut self, count: u64) -> Result<()> {
-        let most = if self.kind == CdfVersion::Cdf5 { i64::MAX as u64 } else { u32::MAX.into() };
+        let most = if self.kind == CdfVersion::Cdf5 { u64::MAX } else { u32::MAX.into() };
         if count > most {
             return Err(ErrorKind::Inval.context(format!("the number {count} does not fit the header")));
         }

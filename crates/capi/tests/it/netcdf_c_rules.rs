@@ -138,3 +138,57 @@ fn an_attribute_that_is_created_too_often_is_not_stored() {
     assert!(last_message().contains("65535"), "{}", last_message());
     assert_eq!(nc_close(made.id), -107);
 }
+
+/// A variable without fill and data has no records. They read as fill values, before and after closing.
+#[test]
+fn records_that_nobody_wrote_read_as_fill_values_even_without_fill() {
+    let mut made = create(NETCDF4);
+    ok(nc_set_fill(made.id, 0x100, nowhere()));
+    let (t, x) = (made.dim(c"t", 0), made.dim(c"x", 2));
+    let (filled, empty) = (made.var(c"t", INT, &[t]), made.var(c"v", INT, &[t, x]));
+    let fill = -2_147_483_647;
+    for (record, mode) in [(0, WRITE), (1, 0), (2, WRITE)] {
+        if record < 2 {
+            ok(nc_put_vara_int(made.id, filled, [record].as_ptr(), [1].as_ptr(), &(record as i32)));
+        }
+        let (mut found, mut values) = ([0; 2], [0; 2]);
+        ok(nc_get_vara_int(made.id, empty, [0; 2].as_ptr(), [1, 2].as_ptr(), found.as_mut_ptr()));
+        assert_eq!(found, [fill; 2]);
+        ok(nc_get_vara_int(made.id, filled, [0].as_ptr(), [1].as_ptr(), values.as_mut_ptr()));
+        assert_eq!(values[0], 0);
+        made.reopen(mode);
+    }
+    // Once it has data, it has all records.
+    ok(nc_put_vara_int(made.id, empty, [1, 0].as_ptr(), [1, 2].as_ptr(), [7, 8].as_ptr()));
+    for _ in 0..2 {
+        let mut found = [0; 2];
+        ok(nc_get_vara_int(made.id, empty, [1, 0].as_ptr(), [1, 2].as_ptr(), found.as_mut_ptr()));
+        assert_eq!(found, [7, 8]);
+        let mut len = 0;
+        ok(nc_inq_dimlen(made.id, t, &mut len));
+        assert_eq!(len, 2);
+        made.reopen(0);
+    }
+    ok(nc_close(made.id));
+}
+
+/// A CDF-5 file may have a dimension of nearly 2^64, but no variable along it.
+#[test]
+fn the_longest_dimension_of_cdf_5_is_defined_and_read() {
+    let mut made = create(CDF5);
+    let longest = usize::MAX - 3;
+    let mut id = 0;
+    assert_eq!(nc_def_dim(made.id, c"d".as_ptr(), longest + 1, &mut id), -63);
+    let dim = made.dim(c"d", longest);
+    assert_eq!(nc_def_dim(made.id, c"d".as_ptr(), longest, &mut id), -42);
+    for _ in 0..2 {
+        let mut len = 0;
+        ok(nc_inq_dimlen(made.id, dim, &mut len));
+        assert_eq!(len, longest);
+        made.reopen(WRITE);
+    }
+    ok(nc_redef(made.id));
+    let mut var = 0;
+    let defined = nc_def_var(made.id, c"v".as_ptr(), BYTE, 1, &dim, &mut var);
+    assert!(defined == -62 || nc_enddef(made.id) == -62, "{}", last_message());
+}

@@ -132,6 +132,7 @@ impl WritableDataset {
             places,
             properties: self.info.properties.as_deref().unwrap_or_default(),
             classic_model: self.classic_model,
+            without_unwritten_records: self.shared.options.netcdf_c_rules,
         };
         let mut allocated: Result<FileRange> = Ok((0, 0));
         let built = metadata.build(|len| {

@@ -83,6 +83,8 @@ pub(super) struct FileMetadata<'m> {
     pub(super) places: &'m [DataPlacement],
     pub(super) properties: &'m str,
     pub(super) classic_model: bool,
+    /// Whether a variable without fill and data has no records, as in netCDF-C, whatever its dimensions have.
+    pub(super) without_unwritten_records: bool,
 }
 
 /// Addresses of objects.
@@ -326,9 +328,16 @@ impl MetadataBuilder<'_> {
         let var = model.var(id)?;
         let place = &metadata.places[id.index()];
         let mut space = Vec::with_capacity(var.dims.len());
+        let has_no_records = metadata.without_unwritten_records
+            && var.fill == VarFill::NoFill
+            && !is_scale(model, id, var)
+            && matches!(place, DataPlacement::Chunked { chunks, .. } if chunks.is_empty());
         for &dim in &var.dims {
             let len = metadata.lens[dim.index()];
-            space.push((len, if model.dim(dim)?.unlimited { UNDEFINED } else { len }));
+            space.push(match model.dim(dim)?.unlimited {
+                true => (if has_no_records { 0 } else { len }, UNDEFINED),
+                false => (len, len),
+            });
         }
         let lens: Vec<u64> = space.iter().map(|&(len, _)| len).collect();
         let count = space.iter().fold(1_u64, |count, &(len, _)| count.saturating_mul(len));

@@ -146,6 +146,8 @@ fn take(
     }
     for (((id, _), stored), slot) in model.vars().zip(&built.stored).zip(&vars) {
         if let (Some((stored, space)), Some(data)) = (stored, &slot.data)
+            // Without data it reads as padding anyway.
+            && !(data.is_blank() && stored.fill.none)
             && let Some((own, value)) = padding(&model, id, stored, space)?
         {
             data.extend(&model.shape(id)?, &own, &value)?;

@@ -13,7 +13,7 @@ use nczarr_dispatch::{
     CacheConfig, ChunkEncoding, EncodedCheck, EncodedChunk, EncodedChunks, Linear, MemMut, MemRef, Options,
     Registry, VarData, byte_len,
 };
-use nczarr_model::{CheckedSlab, ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_model::{CheckedSlab, ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarFill, VarId};
 use nczarr_runtime::{CloseState, WriteFence};
 
 use super::chunk_index::ChunkExtent;
@@ -64,6 +64,8 @@ pub(super) struct WritableVar {
     text: Option<FixedText>,
     /// Whether a reader can count the elements.
     is_countable: bool,
+    /// The values of a variable without fill and data, if they are not zeros.
+    blank: Option<ChunkedArray>,
 }
 
 #[derive(Debug)]
@@ -180,14 +182,16 @@ impl WritableVar {
             }
             _ => {
                 let chunks = Arc::new(WritableChunks::new(Arc::clone(&shared.file), var.dims.len()));
-                let array = Self::chunked(shared, model, id, &plan, &chunks)?;
+                let array = Self::chunked(shared, model, id, &plan, &chunks, None)?;
                 VarArray::Chunks(chunks, array)
             }
         };
+        let blank = Self::blank(shared, model, id, &plan)?;
         Ok(Self {
             shared: Arc::clone(shared),
             plan,
             data,
+            blank,
             gate: WriteFence::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
             fixed: model.is_fixed(var.xtype)?,
@@ -196,13 +200,43 @@ impl WritableVar {
         })
     }
 
-    /// Makes the chunk engine's array over a table of chunks.
+    /// Makes what a variable without fill and data reads as. In netCDF-C it has no records, and records
+    /// that do not exist read as the default fill value.
+    fn blank(
+        shared: &WriteContext,
+        model: &Arc<Model>,
+        id: VarId,
+        plan: &StoragePlan,
+    ) -> Result<Option<ChunkedArray>> {
+        let var = model.var(id)?;
+        let value = nczarr_model::fill::default(var.xtype).filter(|_| var.xtype.is_numeric());
+        let grows = var.dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
+        let is_chunked = matches!(plan.form, StorageForm::Chunked(_));
+        let applies = shared.options.netcdf_c_rules && var.fill == VarFill::NoFill && grows && is_chunked;
+        let Some(value) = value.filter(|_| applies) else { return Ok(None) };
+        let none = Arc::new(WritableChunks::new(Arc::clone(&shared.file), var.dims.len()));
+        Self::chunked(shared, model, id, plan, &none, Some(value)).map(Some)
+    }
+
+    /// Returns its values, if it has no fill and no data.
+    fn unwritten(&self) -> Option<&ChunkedArray> {
+        self.blank.as_ref().filter(|_| !self.written())
+    }
+
+    /// Whether it has no fill and no data, and reads as the default fill value.
+    pub(super) fn is_blank(&self) -> bool {
+        self.unwritten().is_some()
+    }
+
+    /// Makes the chunk engine's array over a table of chunks. `unwritten`: the value of absent chunks, if
+    /// it is not the fill value.
     fn chunked(
         shared: &WriteContext,
         model: &Arc<Model>,
         id: VarId,
         plan: &StoragePlan,
         chunks: &Arc<WritableChunks>,
+        unwritten: Option<Values>,
     ) -> Result<ChunkedArray> {
         let var = model.var(id)?;
         let text = shared.texts.of_var(id);
@@ -223,7 +257,7 @@ impl WritableVar {
             element,
             order: DimOrder::C,
             filters: plan.filters.clone(),
-            fill: match (text, var.fill_value()) {
+            fill: match (text, unwritten.or_else(|| var.fill_value())) {
                 (Some(text), fill) => text.fill(fill)?,
                 // An unwritten element has no parts. An unwritten string is a null string.
                 (None, None) if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
@@ -275,7 +309,7 @@ impl WritableVar {
             return Ok(());
         }
         let apart = Arc::new(WritableChunks::new(Arc::clone(&self.shared.file), shape.len()));
-        let array = Self::chunked(&self.shared, model, id, &self.plan, &apart)?;
+        let array = Self::chunked(&self.shared, model, id, &self.plan, &apart, None)?;
         let mut index = vec![0; shape.len()];
         loop {
             if !chunks.has(&index) {
@@ -418,6 +452,9 @@ impl AsRef<WriteFence> for WritableVar {
 
 impl VarData for WritableVar {
     fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        if let Some(blank) = self.unwritten() {
+            return blank.get(slab, out);
+        }
         match self.text {
             Some(text) => text.get(out, |out| each_array!(&self.data, array => array.get(slab, out))),
             None => each_array!(&self.data, array => array.get(slab, out)),
@@ -425,7 +462,10 @@ impl VarData for WritableVar {
     }
 
     fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        each_array!(&self.data, array => array.try_get_cached_element(at, ty, out))
+        match self.unwritten() {
+            Some(_) => false,
+            None => each_array!(&self.data, array => array.try_get_cached_element(at, ty, out)),
+        }
     }
 
     fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
@@ -433,7 +473,10 @@ impl VarData for WritableVar {
     }
 
     fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
-        each_array!(&self.data, array => array.get_linear(slab, out, linear))
+        match self.unwritten() {
+            Some(blank) => blank.get_linear(slab, out, linear),
+            None => each_array!(&self.data, array => array.get_linear(slab, out, linear)),
+        }
     }
 
     fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
