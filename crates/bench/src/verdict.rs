@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn two_noisy_runs_of_the_same_are_neither_faster_nor_slower() {
+    fn noisy_runs_of_equal_speed_have_no_verdict() {
         // Measured one after the other: reads of the same elements from memory.
         let before = [0.412, 0.398, 0.455, 0.401, 0.629, 0.407, 0.399, 0.431, 0.404];
         let now = [0.421, 0.409, 0.391, 0.502, 0.418, 0.396, 0.415, 0.433, 0.744];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rounds_and_small_differences_tell_nothing() {
+    fn few_rounds_or_small_differences_have_no_verdict() {
         let steady = [1.0, 1.001, 1.002, 1.003, 1.004];
         let by = |ratio: f64| steady.map(|time| time * ratio);
         assert_eq!(verdict(&steady, &by(1.2), MARGIN), Verdict::Slower);

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_format_counts_as_absent() {
+    fn invalid_c_formats_are_ignored() {
         for format in
             ["", "plain", "%", "%d %d", "%s", "%n", "%9999999999999f", "%.101f", "%5", "%*d", "a\n%f", "%q"]
         {

@@ -62,13 +62,13 @@ impl Printer<'_> {
         }
         // The parameter that HDF5 stores for the shuffle filter is the element size.
         let size = self.model.type_size(var.xtype)?.and_then(|size| u32::try_from(size).ok());
-        let told = |filter: &FilterSpec| match size {
+        let rendered = |filter: &FilterSpec| match size {
             Some(size) if filter.hdf5_id == Some(SHUFFLE) && filter.params.is_empty() => {
                 other_filter(&FilterSpec { params: vec![size], ..filter.clone() }, own)
             }
             _ => other_filter(filter, own),
         };
-        let others: Vec<String> = var.filters.iter().filter_map(told).collect();
+        let others: Vec<String> = var.filters.iter().filter_map(rendered).collect();
         if !others.is_empty() {
             self.text_att(&var.name, "_Filter", &others.join("|"))?;
         }

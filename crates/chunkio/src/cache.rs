@@ -67,7 +67,7 @@ impl<D> CachedChunk<D> {
         if Arc::get_mut(&mut self.data).is_none() {
             self.data = Arc::new(copy(&self.data)?);
         }
-        Ok(Arc::get_mut(&mut self.data).expect("nobody else has what was just made"))
+        Ok(Arc::get_mut(&mut self.data).expect("a new copy has one owner"))
     }
 
     /// Records that the elements of a part were written.
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_copied_is_what_the_entry_holds_now() {
+    fn copies_have_the_current_bytes_of_an_entry() {
         let cache = ChunkCache::new(Some(1 << 10), 4);
         let indices: Vec<ChunkIndex> = (0..40).map(|at| ChunkIndex::from(&[at, at / 3][..])).collect();
         for (byte, index) in indices.iter().enumerate() {

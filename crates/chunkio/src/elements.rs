@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn each_piece_goes_there_and_back() {
+    fn each_piece_round_trips() {
         let other = !cfg!(target_endian = "big");
         let foreign = |size, count| ElementPiece::Numbers { size, count, big_endian: other };
         both(&[foreign(2, 1)], &[1, 2, 3, 4], &[2, 1, 4, 3]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_needs_nothing() {
+    fn native_elements_need_no_conversion() {
         let native = ElementPiece::Numbers { size: 4, count: 3, big_endian: cfg!(target_endian = "big") };
         let (stage, stored, held) = PackedElements::new(&[native, ElementPiece::Bytes(3)]).unwrap();
         assert!(stage.is_none() && (stored, held) == (15, 15));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn all_halves_are_themselves() {
+    fn half_floats_round_trip() {
         for half in [Half::Binary16, Half::BFloat16] {
             let stage = PackedElements::new(&[ElementPiece::Halves { half, count: 1, big_endian: false }])
                 .unwrap()

@@ -141,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(
+        fn a_mask_is_a_set(
             len in 1..400usize,
             parts in prop::collection::vec((0..400usize, prop_oneof![1..90usize, 100..400usize], 1..4usize, 1..5usize, 1..100usize), 0..6),
         ) {

@@ -204,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_right(value in -1e30f64..1e30, digits in 1u32..15, kept in 1u32..52, odd in any::<bool>()) {
+        fn rounding_errors_stay_within_the_kept_precision(value in -1e30f64..1e30, digits in 1u32..15, kept in 1u32..52, odd in any::<bool>()) {
             prop_assume!(value.abs() > 1e-30);
             let rounded = |quantize| {
                 let mut values = Values::Double(vec![value; 2]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_those_of_netcdf_c() {
+    fn rounded_bits_equal_netcdf_c() {
         let (mut given, mut lines) = (Vec::new(), 0);
         for line in include_str!("../tests/quantize.txt").lines().filter(|line| !line.starts_with('#')) {
             let mut words: Vec<&str> = line.split(' ').collect();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn magnitudes_come_apart() {
+    fn floats_split_into_fraction_and_exponent() {
         for (value, fraction, exponent) in [
             (1.0, 0.5, 1.0),
             (-3.0, 0.75, 2.0),

@@ -148,7 +148,7 @@ fn nothing_is_allocated_per_piece() {
 fn little_is_held() {
     const CHUNK: usize = 1 << 20;
     let map = Arc::new(Mem::new(ALL));
-    let filters: Vec<Box<dyn Filter>> = vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))];
+    let filters: Vec<Box<dyn Filter>> = vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Xor(1))];
     let mut setup = Setup::new(&map, &[32, 512, 512], &[1, 512, 512], NcType::Int).filters(filters);
     setup.options.threads = 2;
     setup.options.cache_bytes = Some(4 * CHUNK);
@@ -232,8 +232,8 @@ fn nothing_is_allocated_per_chunk() {
     let chains: [Vec<Box<dyn Filter>>; 4] = [
         vec![],
         vec![Box::new(Xor(1))],
-        vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))],
-        vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1)), Box::new(Sum)],
+        vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Xor(1))],
+        vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Xor(1)), Box::new(Sum)],
     ];
     const CHUNKS: u64 = 1000;
     let mut memory = vec![1; CHUNKS as usize * 1024];

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_constant() {
+    fn invalid_constants_are_errors() {
         for (text, part) in [
             ("", "no number"),
             ("-", "no number"),
@@ -281,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_rendered_is_read(filters in prop::collection::vec(filter(), 1..4)) {
+        fn rendered_filters_parse_back(filters in prop::collection::vec(filter(), 1..4)) {
             prop_assert_eq!(FilterText::parse_list(&FilterText::render_list(&filters)).unwrap(), filters);
         }
 

@@ -77,8 +77,8 @@ fn fills(what: &str, data_type: &dyn ExtensionType, sample: &DataTypeSample<'_>)
         let what = format!("{what}: fill value {fill}");
         let item = ok(&what, guarded(&what, || data_type.fill_from_json(fill))?)?;
         same(format!("{what} is one item"), size, item.len())?;
-        let told = ok(&what, guarded(&what, || data_type.fill_to_json(&item))?)?;
-        same(format!("{what} comes back"), fill, &told)?;
+        let encoded = ok(&what, guarded(&what, || data_type.fill_to_json(&item))?)?;
+        same(format!("{what} comes back"), fill, &encoded)?;
         ok(format!("{what} is an element"), load(&what, data_type, &item)?)?;
     }
     let zero = ok(

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_float_too_small_for_the_result_is_told() {
+    fn results_beyond_the_range_of_float_are_errors() {
         let (found, result) = read(&Linear::new(1e36, 0.0), NcType::Float);
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Range);
         assert_eq!(found, Values::Float(vec![-7e36, 0.0, 1e36, f32::INFINITY]));

@@ -450,7 +450,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_was_replaced_is_not_where_it_was() {
+    fn a_replaced_file_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.nc");
         fs::write(&path, "old").unwrap();

@@ -32,7 +32,7 @@ fn open(threads: usize) {
 }
 
 #[test]
-fn the_next_slab_is_ready_for_who_keeps_taking_them() {
+fn the_next_slab_is_prepared_after_consecutive_takes() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return;
     }
@@ -42,7 +42,7 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
     take(&mut pieces, 1);
     let before = resident();
     take(&mut pieces, 20);
-    assert!(resident() < before + SLAB / 2, "nobody may use threads");
+    assert!(resident() < before + SLAB / 2, "one thread prepares nothing ahead");
 
     open(0);
     // No caller takes more slabs, and the library prepares only one.
@@ -67,5 +67,5 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
         take(&mut pieces, 1);
         pieces.clear();
     }
-    assert!(resident() < before + 4 * SLAB, "what was given back is used again");
+    assert!(resident() < before + 4 * SLAB, "returned memory is reused");
 }

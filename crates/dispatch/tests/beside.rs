@@ -27,7 +27,7 @@ nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
 nczarr_dispatch::inventory::submit! { ElementPlugin(&OTHER) }
 
 #[test]
-fn what_is_in_the_table_and_linked_is_there_once() {
+fn a_plugin_both_linked_and_in_the_table_is_listed_once() {
     let registry = Registry::process_default_with(&TABLE).unwrap();
     let list = registry.plugins();
     let list: Vec<_> = list.iter().map(|plugin| (plugin.name, plugin.origin, plugin.hidden)).collect();

@@ -27,7 +27,7 @@ nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
 nczarr_dispatch::inventory::submit! { ElementPlugin(&RIVAL) }
 
 #[test]
-fn two_that_are_linked_for_one_word_are_an_error_although_a_table_has_one_of_them() {
+fn two_linked_plugins_for_one_word_are_an_error() {
     let error = Registry::process_default_with(&TABLE).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Plugin);
     for name in ["example.own", "rival"] {

@@ -177,7 +177,7 @@ impl BenchReport {
     pub(crate) fn margin_note(&self) -> Option<String> {
         let percent = (self.margin? - 1.0) * 100.0;
         if self.is_busy {
-            return Some("Other programs used the processors, so differences cannot be told.".to_owned());
+            return Some("Other programs used the processors, so differences are not reliable.".to_owned());
         }
         Some(format!("The speed of the machine allows to tell differences of more than {percent:.0} %."))
     }

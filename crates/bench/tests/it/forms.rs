@@ -37,7 +37,7 @@ fn on_a_quiet_machine() -> BenchReport {
 }
 
 #[test]
-fn runs_on_a_busy_machine_cannot_be_told_apart() {
+fn runs_on_a_busy_machine_have_no_verdict() {
     let mut report = on_a_quiet_machine();
     let value: Value = serde_json::from_str(&saved(&report, &[100.0, 101.0, 102.0, 103.0, 104.0])).unwrap();
     for (waits_before, waits_now) in [([0.3; 5], [0.0; 5]), ([0.0; 5], [0.3; 5])] {
@@ -100,7 +100,7 @@ fn saved_results_are_a_baseline() {
 }
 
 #[test]
-fn a_baseline_of_other_data_or_combinations_tells_nothing() {
+fn a_baseline_of_other_data_or_filters_does_not_compare() {
     let report = report();
     let baseline = Baseline::parse(&report.json()).unwrap();
     let sample = Sample::generated(&[3, 3]).unwrap();

@@ -14,10 +14,10 @@ use super::{CdlTarget, data, types, values};
 
 /// Makes definitions, then data.
 pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn CdlTarget) -> Located<()> {
-    let mut told = data::SectionContext::new();
-    for (group, def) in header(text, root, target, &mut told)? {
+    let mut context = data::SectionContext::new();
+    for (group, def) in header(text, root, target, &mut context)? {
         for &at in &def.data {
-            data::section(text, at, group, &mut told, target)?;
+            data::section(text, at, group, &mut context, target)?;
         }
     }
     Ok(())
@@ -28,11 +28,11 @@ pub(super) fn header<'d>(
     text: &[u8],
     root: &'d GroupDef,
     target: &mut dyn CdlTarget,
-    told: &mut data::SectionContext,
+    context: &mut data::SectionContext,
 ) -> Located<Vec<(GroupId, &'d GroupDef)>> {
     let mut made = Vec::new();
     let mut layouts = Vec::new();
-    let mut builder = DatasetBuilder { text, target, layouts: &mut layouts, told };
+    let mut builder = DatasetBuilder { text, target, layouts: &mut layouts, context };
     builder.group(root, GroupId::ROOT, &mut made)?;
     for &(group, def) in &made {
         builder.vars(def, group)?;
@@ -49,7 +49,7 @@ struct DatasetBuilder<'b, 't> {
     target: &'b mut dyn CdlTarget,
     /// The special attributes of each variable, with the offset of the first one.
     layouts: &'b mut Vec<(VarId, usize, SpecialLayout)>,
-    told: &'b mut data::SectionContext,
+    context: &'b mut data::SectionContext,
 }
 
 impl DatasetBuilder<'_, '_> {
@@ -74,7 +74,7 @@ impl DatasetBuilder<'_, '_> {
         for dim in &def.dims {
             let made = self.edit(dim.at, &Edit::DefDim { group: id, name: &dim.name, len: dim.len })?;
             if let (Defined::Dim(made), None) = (made, dim.len) {
-                self.told.look(self.text, dim.at, made);
+                self.context.look(self.text, dim.at, made);
             }
         }
         made.push((id, def));

@@ -49,7 +49,7 @@ pub(super) fn section(
     text: &[u8],
     at: usize,
     group: GroupId,
-    told: &mut SectionContext,
+    context: &mut SectionContext,
     target: &mut dyn CdlTarget,
 ) -> Located<()> {
     let mut cursor = CdlCursor::new(text, at);
@@ -65,7 +65,7 @@ pub(super) fn section(
         let var = types::var_of(&model, group, &path).map_err(here)?;
         cursor.expect(b'=', "after the name of a variable").map_err(|error| (cursor.at(), error))?;
         if cursor.peek() != Some(b';') {
-            variable(&mut cursor, &model, text, told, var, target)?;
+            variable(&mut cursor, &model, text, context, var, target)?;
         }
         let end = cursor.at();
         cursor.expect(b';', "or ',' after a value").map_err(|error| (end, error))?;
@@ -84,7 +84,7 @@ fn variable<'t>(
     cursor: &mut CdlCursor<'t>,
     model: &Model,
     text: &'t [u8],
-    told: &mut SectionContext,
+    context: &mut SectionContext,
     var: VarId,
     target: &mut dyn CdlTarget,
 ) -> Located<()> {
@@ -97,14 +97,14 @@ fn variable<'t>(
         let dim = model.dim(id).map_err(here)?;
         let len = (!dim.unlimited).then(|| dim.len());
         lens.push(len);
-        now.push(len.or_else(|| told.lens.get(&id).copied()));
+        now.push(len.or_else(|| context.lens.get(&id).copied()));
     }
     let filled = described.fill_value();
     // `_` is the fill value also where nothing is prefilled.
     let fill = filled.clone().or_else(|| described.atts.get(FILL_VALUE).cloned());
     let ty = described.xtype;
     let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
-    let padding = &mut told.padding;
+    let padding = &mut context.padding;
     let mut run = VarWriter {
         model,
         text,

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_are_none_have_no_number() {
+    fn invalid_dates_have_no_day_number() {
         assert_eq!(Calendar::Standard.number((1582, 10, 10)), None);
         assert_eq!(Calendar::ProlepticGregorian.number((1900, 2, 29)), None);
         assert!(Calendar::Julian.number((1900, 2, 29)).is_some());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn months_keep_the_day_where_they_can() {
+    fn months_keep_the_day_if_possible() {
         let later = |date, months| Calendar::Standard.months_later(date, months);
         assert_eq!(later((2000, 1, 31), 1), Some((2000, 2, 29)));
         assert_eq!(later((2000, 3, 15), -4), Some((1999, 11, 15)));

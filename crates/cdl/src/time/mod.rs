@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_told_as_far_as_it_is_not_zero() {
+    fn times_print_without_trailing_zero_fields() {
         assert_eq!(at("hours since 2000-01-01", "", 3.0), "2000-01-01 03");
         assert_eq!(at("hours since 2000-01-01", "", 0.1), "2000-01-01 00:06");
         assert_eq!(at("seconds since 2000-01-01", "", 4.44408), "2000-01-01 00:00:04.444080");

@@ -372,12 +372,12 @@ fn comes_back(seed: u64) {
     let facts = Facts { format: "netCDF-4".to_owned(), ..Facts::default() };
     let mut text = Vec::new();
     nczarr_cdl::print(&model, &facts, &options, &mut kept, &mut text).unwrap();
-    let told = |why: &str| format!("{why}\n{}", String::from_utf8_lossy(&text));
+    let failure = |why: &str| format!("{why}\n{}", String::from_utf8_lossy(&text));
     let mut again = Kept::default();
     let read = Cdl::parse(&text).and_then(|cdl| cdl.build(&mut again));
-    read.unwrap_or_else(|mistake| panic!("{}", told(&mistake.to_string())));
+    read.unwrap_or_else(|mistake| panic!("{}", failure(&mistake.to_string())));
     for (before, after) in before.iter().zip(&statements(&again)) {
-        assert_eq!(before, after, "{}", told(""));
+        assert_eq!(before, after, "{}", failure(""));
     }
     assert_eq!(before.len(), statements(&again).len());
 }

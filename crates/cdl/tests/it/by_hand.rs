@@ -143,7 +143,7 @@ fn parts_of_a_dataset() {
 }
 
 #[test]
-fn a_variable_that_cannot_be_read_is_left_out_and_told() {
+fn an_unreadable_variable_is_omitted_and_reported() {
     let broken = Err(ErrorKind::NoFilter.context("/x: no filter"));
     let values = Ok(Values::Int(vec![1, 2]));
     let (text, outcome) = printed(&two(), &Options::default(), &mut Answers(vec![broken, values]));
@@ -152,7 +152,7 @@ fn a_variable_that_cannot_be_read_is_left_out_and_told() {
 }
 
 #[test]
-fn a_source_that_answers_something_else_is_found_out() {
+fn wrong_answers_of_a_source_are_errors() {
     for values in [Values::Int(vec![1]), Values::Int(vec![1, 2, 3]), Values::Short(vec![1, 2])] {
         let answers = vec![Ok(values), Ok(Values::Int(vec![1, 2]))];
         let (_, outcome) = printed(&two(), &Options::default(), &mut Answers(answers));

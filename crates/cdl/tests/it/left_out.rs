@@ -64,7 +64,7 @@ fn written(text: &str) -> std::result::Result<Written, nczarr_cdl::CdlError> {
 }
 
 #[test]
-fn a_few_words_do_not_become_gigabytes() {
+fn a_short_text_cannot_expand_to_gigabytes() {
     let text = |ty: &str, n: u64, data: &str| {
         format!(
             "netcdf x {{ types: compound C {{ {ty} }}; dimensions: n = {n}; variables: C v(n); data: v = {data}; }}"
@@ -101,7 +101,7 @@ fn a_few_words_do_not_become_gigabytes() {
 }
 
 #[test]
-fn many_variables_share_what_a_text_may_leave_out() {
+fn all_variables_share_one_limit_of_omitted_elements() {
     let vars: Vec<String> = (0..40).map(|at| format!("C v{at}(n);")).collect();
     let data: Vec<String> = (0..40).map(|at| format!("v{at} = {{1}};")).collect();
     let (vars, data) = (vars.concat(), data.concat());
@@ -114,7 +114,7 @@ fn many_variables_share_what_a_text_may_leave_out() {
 }
 
 #[test]
-fn elements_of_more_than_can_be_left_out_are_a_mistake() {
+fn too_many_omitted_elements_are_an_error() {
     for (types, data) in [
         ("compound C { int b; int a(2000000); };", "{1}"),
         ("compound I { int a(1000); }; compound C { int b; I i(2000); };", "{1}"),
@@ -163,7 +163,7 @@ fn lines_are_one_row_only_where_the_dimensions_say_so() {
 }
 
 #[test]
-fn nuls_at_the_end_of_an_unlimited_dimension_are_as_many_as_a_comment_tells() {
+fn the_length_comment_sets_the_number_of_trailing_nuls() {
     let text = |dim: &str, data: &str| {
         format!(
             "netcdf x {{\ndimensions:\n\tu = {dim}\nvariables:\n\tchar v(u) ;\ndata:\n v = {data} ;\n}}\n"
@@ -179,7 +179,7 @@ fn nuls_at_the_end_of_an_unlimited_dimension_are_as_many_as_a_comment_tells() {
 }
 
 #[test]
-fn rows_of_characters_are_written_as_they_come() {
+fn rows_of_characters_keep_their_order() {
     let text = |dims: &str, data: &str| {
         format!("netcdf x {{ dimensions: {dims} variables: char c(n, m); data: c = {data}; }}")
     };
@@ -209,7 +209,7 @@ fn rows_of_characters_are_written_as_they_come() {
 }
 
 #[test]
-fn empty_elements_count_as_what_a_text_leaves_out() {
+fn empty_elements_count_as_omitted() {
     let text = |n: usize| {
         let data = vec!["{}"; n].join(", ");
         format!(

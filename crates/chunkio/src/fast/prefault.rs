@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_taken_as_far_as_they_are_needed() {
+    fn only_needed_pages_are_prefaulted() {
         let len = 7 * STEP + 5;
         let buffer = Buffer::<u8>::fill(len, |out| {
             let front = Prefault::of(out).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn others_ask_for_pages_until_something_comes() {
+    fn helpers_prefault_pages_until_the_work_ends() {
         let mut memory = vec![0u8; 9 * STEP];
         let out = OutBuf::from_slice(&mut memory);
         let (front, came) = (Prefault::of_any(&out), AtomicBool::new(false));

@@ -54,7 +54,7 @@ pub(super) unsafe fn run_through_stack(
 ) -> bool {
     let (mut input, mut output) =
         ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);
-    // SAFETY: the stack has room for the elements, and what is read of it was written: by a kernel, or by
+    // SAFETY: the stack has room for the elements, and each byte that is read was written: by a kernel, or by
     // `row`.
     unsafe {
         let src = match from.kernel {

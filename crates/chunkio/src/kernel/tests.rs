@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn elements_go_where_they_belong(layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>()) {
+    fn elements_are_moved_to_their_places(layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>()) {
         let (chunk_elems, mem_elems) = part.extent();
         let item = layout.item;
         let chunk = bytes(chunk_elems * item);

@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     /// The chunks of a request and its byte ranges.
-    type Told = (Vec<usize>, Vec<(u64, u64)>);
+    type Requests = (Vec<usize>, Vec<(u64, u64)>);
 
-    fn told(ranges: &[(u64, u64, bool)], reach: RequestReach) -> Vec<Told> {
+    fn requests(ranges: &[(u64, u64, bool)], reach: RequestReach) -> Vec<Requests> {
         let wanted = |(item, &(from, to, has_place))| WantedBytes { item, from, to, has_place };
         let mut wanted: Vec<WantedBytes> = ranges.iter().enumerate().map(wanted).collect();
         let mut list = Vec::new();
@@ -113,20 +113,20 @@ mod tests {
         let local = RequestReach::new(false, 0, 1);
         let near =
             [(8 * K, 12 * K, true), (0, 4 * K, false), (13 * K, 20 * K, false), (100 * K, 101 * K, false)];
-        assert_eq!(told(&near, local), [(vec![1, 0, 2, 3], vec![(0, 20 * K), (100 * K, 101 * K)])]);
+        assert_eq!(requests(&near, local), [(vec![1, 0, 2, 3], vec![(0, 20 * K), (100 * K, 101 * K)])]);
         let large =
             [(0, 64 * K, true), (64 * K, 65 * K, true), (65 * K, 129 * K, true), (129 * K, 130 * K, false)];
-        let alone: Vec<Vec<usize>> = told(&large, local).into_iter().map(|(items, _)| items).collect();
+        let alone: Vec<Vec<usize>> = requests(&large, local).into_iter().map(|(items, _)| items).collect();
         assert_eq!(alone, [vec![0], vec![2], vec![1, 3]]);
         // A remote map fetches all near chunks in one request and the far ones in another.
         let remote = RequestReach::new(true, 0, 1);
-        assert_eq!(told(&large, remote), [(vec![0, 1, 2, 3], vec![(0, 130 * K)])]);
+        assert_eq!(requests(&large, remote), [(vec![0, 1, 2, 3], vec![(0, 130 * K)])]);
         let far = [(0, K, false), (600 * K, 601 * K, false), (700 * K, 701 * K, false)];
         let apart = [(vec![0], vec![(0, K)]), (vec![1, 2], vec![(600 * K, 701 * K)])];
-        assert_eq!(told(&far, remote), apart);
+        assert_eq!(requests(&far, remote), apart);
         // These chunks exceed the bytes that one request should bring.
         let many: Vec<(u64, u64, bool)> = (0..8).map(|at| (at * 32 * K, (at + 1) * 32 * K, false)).collect();
-        assert_eq!(told(&many, local).len(), 4);
-        assert_eq!(told(&many, RequestReach::new(false, 1 << 30, 2)).len(), 1);
+        assert_eq!(requests(&many, local).len(), 4);
+        assert_eq!(requests(&many, RequestReach::new(false, 1 << 30, 2)).len(), 1);
     }
 }

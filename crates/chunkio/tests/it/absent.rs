@@ -12,7 +12,7 @@ use crate::shards::plain;
 use crate::support::{Setup, get_ints, put_ints};
 
 #[test]
-fn only_chunks_that_are_nowhere_are_absent() {
+fn only_unstored_and_uncached_chunks_are_absent() {
     let map = Arc::new(Mem::new(ALL));
     let setup = Setup::new(&map, &[6, 6], &[2, 3], NcType::Int);
     let array = setup.open();

@@ -120,7 +120,7 @@ fn thirds(map: &Arc<Mem>, big_endian: bool, fill: i32) -> Setup {
 }
 
 #[test]
-fn elements_of_a_data_type_read_as_they_will_from_storage() {
+fn cached_and_stored_elements_of_a_data_type_agree() {
     for (big_endian, stored) in [(false, [3, 0, 0xff, 0x7f]), (true, [0, 3, 0x7f, 0xff])] {
         let map = Arc::new(Mem::new(ALL));
         let setup = thirds(&map, big_endian, 7);

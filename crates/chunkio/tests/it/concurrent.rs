@@ -16,7 +16,7 @@ fn no_write_is_lost(arrays: usize, cache_bytes: usize, exclusive: bool) {
     const LEN: u64 = 96;
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[LEN], &[12], NcType::Int)
-        .filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(9))]);
+        .filters(vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Xor(9))]);
     setup.options.cache_bytes = Some(cache_bytes);
     setup.options.exclusive = exclusive;
     let arrays: Vec<_> = (0..arrays).map(|_| setup.open()).collect();
@@ -105,7 +105,7 @@ fn whole_and_partial_writes_of_one_chunk_are_in_order() {
 }
 
 #[test]
-fn what_was_read_before_a_write_is_not_kept() {
+fn data_read_before_a_write_is_not_cached() {
     for whole in [true, false] {
         let map = Arc::new(Mem::new(ALL));
         let setup = Setup::new(&map, &[8], &[8], NcType::Int).filters(vec![Box::new(Sum)]);

@@ -16,7 +16,7 @@ fn setup(caps: MapCaps, filtered: bool) -> (Arc<Mem>, Setup) {
     let map = Arc::new(Mem::new(caps));
     let mut setup = Setup::new(&map, &[8, 8], &[4, 4], NcType::Int).unlimited(0);
     if filtered {
-        setup = setup.filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(7))]);
+        setup = setup.filters(vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Xor(7))]);
     }
     setup.fill = Some(Values::Int(vec![FILL]));
     (map, setup)
@@ -53,7 +53,7 @@ fn holes_of_a_new_chunk_are_stored_as_fill() {
 }
 
 #[test]
-fn a_chunk_that_somebody_else_makes_meanwhile_is_merged() {
+fn a_chunk_created_by_another_writer_is_merged() {
     for filtered in [false, true] {
         let (map, setup) = setup(ALL, filtered);
         let (array, other) = (Arc::new(setup.open()), setup.open());
@@ -85,7 +85,7 @@ fn a_new_chunk_that_could_not_be_stored_is_merged_when_it_can() {
 }
 
 #[test]
-fn far_away_nothing_is_asked_twice() {
+fn a_remote_flush_makes_no_redundant_request() {
     let (map, setup) = setup(ALL.remote(true), false);
     let array = setup.open();
     put_ints(&array, &[0, 0], &[1, 3], &[1; 3]).unwrap();

@@ -54,7 +54,7 @@ fn chunks_are_stored_whole_and_the_outside_is_fill() {
 }
 
 #[test]
-fn layouts_are_what_the_format_says() {
+fn dimension_and_byte_orders_match_the_format() {
     for (order, big_endian, expected) in [
         (DimOrder::C, false, ints([0, 1, 2, 3, 4, 5])),
         (DimOrder::F, false, ints([0, 3, 1, 4, 2, 5])),
@@ -75,8 +75,8 @@ fn layouts_are_what_the_format_says() {
     assert_eq!(map.object("0.0.0").unwrap(), ints([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
     // Byte `b` of element `i` of `n` goes to position `b * n + i`.
     let map = mem();
-    let setup =
-        Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);
+    let setup = Setup::new(&map, &[3], &[3], NcType::Int)
+        .filters(vec![Box::new(Shuffle { item: 4, declared: true })]);
     put_ints(&setup.open(), &[0], &[3], &[0x04030201, 0x14131211, 0x24232221]).unwrap();
     assert_eq!(map.object("0").unwrap(), [1, 0x11, 0x21, 2, 0x12, 0x22, 3, 0x13, 0x23, 4, 0x14, 0x24]);
     // A scalar has one chunk.
@@ -88,7 +88,7 @@ fn layouts_are_what_the_format_says() {
 }
 
 #[test]
-fn folded_stages_store_what_the_filters_would() {
+fn folded_stages_store_the_bytes_of_the_filters() {
     for (number, big_endian) in (0..CHAINS).flat_map(|number| [(number, false), (number, true)]) {
         for (ty, item) in [(NcType::Byte, 1), (NcType::Short, 2), (NcType::Int, 4), (NcType::Double, 8)] {
             let map = mem();
@@ -119,7 +119,7 @@ fn folded_stages_store_what_the_filters_would() {
 }
 
 #[test]
-fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
+fn small_arrays_are_cached_on_request_or_after_many_reads() {
     let map = mem();
     map.set("0", &vec![1; 8000]);
     map.set("1", &vec![1; 8000]);
@@ -147,7 +147,7 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
 }
 
 #[test]
-fn only_what_is_wanted_is_decoded() {
+fn reads_decode_only_the_requested_part() {
     let map = mem();
     let mut setup =
         Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int).filters(vec![Box::new(Pieces)]);
@@ -171,7 +171,7 @@ fn only_what_is_wanted_is_decoded() {
 }
 
 #[test]
-fn memory_used_before_shows_nowhere() {
+fn stale_memory_never_reaches_a_result() {
     for (filtered, exclusive) in [(false, false), (false, true), (true, false), (true, true)] {
         let map = mem();
         let mut setup = Setup::new(&map, &[4, 7000], &[2, 5000], NcType::Int).unlimited(0);
@@ -209,7 +209,7 @@ fn memory_used_before_shows_nowhere() {
 }
 
 #[test]
-fn records_beyond_the_known_end_are_anothers() {
+fn records_beyond_the_known_length_are_kept() {
     // Two threads or processes append to one chunk. Each knows only its own length.
     for exclusive in [false, true] {
         let map = mem();
@@ -225,7 +225,7 @@ fn records_beyond_the_known_end_are_anothers() {
 }
 
 #[test]
-fn only_what_is_wanted_is_read() {
+fn reads_fetch_only_the_requested_bytes() {
     let map = mem();
     // The chunk has 1 MiB: 64 planes of 64 rows of 64 elements.
     map.set("0.0.0", &ints(0..64 * 64 * 64));
@@ -370,7 +370,7 @@ fn a_range_beyond_a_short_object_is_an_error() {
 }
 
 #[test]
-fn absence_is_what_the_options_say() {
+fn missing_chunks_follow_the_options() {
     let map = mem();
     let mut setup = Setup::new(&map, &[4], &[2], NcType::Int);
     map.set("0", &ints([1, 2]));
@@ -436,7 +436,7 @@ fn arguments_are_checked() {
 }
 
 #[test]
-fn enormous_arrays_cost_what_is_touched() {
+fn enormous_arrays_cost_only_the_touched_chunks() {
     let map = mem();
     let setup = Setup::new(&map, &[1 << 63, 1 << 62], &[1 << 10, 3], NcType::Int);
     let array = setup.open();
@@ -507,7 +507,7 @@ fn transfers_are_watched_and_can_be_stopped() {
 }
 
 #[test]
-fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
+fn a_whole_chunk_replaces_its_cached_data() {
     let map = mem();
     let setup = Setup::new(&map, &[0, 4], &[2, 4], NcType::Int).unlimited(0);
     let len = || setup.dims[0].len.load(SeqCst);
@@ -548,7 +548,7 @@ fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
 }
 
 #[test]
-fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
+fn single_elements_are_read_from_cached_chunks() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[5, 6], &[4, 4], NcType::Int);
     setup.options.cache_bytes = Some(1 << 20);

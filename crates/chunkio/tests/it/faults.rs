@@ -14,12 +14,12 @@ use crate::support::{Setup, get_ints, put_ints};
 fn setup(caps: MapCaps) -> (Arc<Mem>, Setup) {
     let map = Arc::new(Mem::new(caps));
     let setup = Setup::new(&map, &[8, 8], &[4, 4], nczarr_model::NcType::Int)
-        .filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Sum)]);
+        .filters(vec![Box::new(Shuffle { item: 4, declared: true }), Box::new(Sum)]);
     (map, setup)
 }
 
 #[test]
-fn what_could_not_be_stored_stays() {
+fn chunks_that_failed_to_store_stay_cached() {
     for exclusive in [false, true] {
         let (map, mut setup) = setup(ALL);
         setup.options.exclusive = exclusive;
@@ -57,7 +57,7 @@ fn what_could_not_be_stored_stays() {
 }
 
 #[test]
-fn what_is_written_during_a_flush_belongs_to_the_next() {
+fn writes_during_a_flush_belong_to_the_next_flush() {
     for (complete, fails) in [(false, false), (false, true), (true, false), (true, true)] {
         let (map, setup) = setup(ALL);
         let array = Arc::new(setup.open());
@@ -107,7 +107,7 @@ fn a_failing_eviction_keeps_its_chunk() {
 }
 
 #[test]
-fn a_failing_read_of_the_rest_keeps_what_was_written() {
+fn a_failed_read_of_a_chunk_keeps_its_written_part() {
     let (map, setup) = setup(ALL);
     let other = setup.open();
     put_ints(&other, &[0, 0], &[8, 8], &[9; 64]).unwrap();
@@ -126,7 +126,7 @@ fn a_failing_read_of_the_rest_keeps_what_was_written() {
 }
 
 #[test]
-fn a_whole_write_that_fails_leaves_the_rest_as_it_was() {
+fn a_failed_whole_write_keeps_earlier_data() {
     let (map, setup) = setup(ALL);
     let array = setup.open();
     put_ints(&array, &[1, 1], &[1, 1], &[5]).unwrap();
@@ -141,7 +141,7 @@ fn a_whole_write_that_fails_leaves_the_rest_as_it_was() {
 }
 
 #[test]
-fn a_lost_race_merges_with_what_the_other_wrote() {
+fn a_lost_race_merges_with_the_other_write() {
     let map = Arc::new(Mem::new(ALL));
     let setup = Setup::new(&map, &[4], &[4], nczarr_model::NcType::Byte);
     map.set("0", &[1, 2, 3, 4]);
@@ -319,7 +319,7 @@ impl nczarr_chunkio::ChunkStore for RogueCells {
 }
 
 #[test]
-fn a_map_that_cheats_is_found_out() {
+fn a_misbehaving_map_is_detected() {
     for (kind, filtered) in (0..6).flat_map(|kind| [(kind, false), (kind, true)]) {
         let mem = Arc::new(Mem::new(ALL));
         let mut setup = Setup::new(&mem, &[16], &[4], nczarr_model::NcType::Int);

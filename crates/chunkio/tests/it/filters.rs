@@ -46,11 +46,11 @@ impl Filter for Xor {
     }
 }
 
-/// Byte shuffle. The engine folds it into its kernel if `told` is set.
+/// Byte shuffle. The engine folds it into its kernel if `declared` is set.
 #[derive(Debug, Clone)]
 pub struct Shuffle {
     pub item: usize,
-    pub told: bool,
+    pub declared: bool,
 }
 
 impl Filter for Shuffle {
@@ -64,7 +64,7 @@ impl Filter for Shuffle {
     }
 
     fn stage(&self) -> Stage {
-        if self.told { Stage::Transpose { item: self.item } } else { Stage::Opaque }
+        if self.declared { Stage::Transpose { item: self.item } } else { Stage::Opaque }
     }
 
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
@@ -258,7 +258,7 @@ impl Filter for Units {
 
 /// Returns filter chain `number` for elements of `item` bytes.
 pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
-    let shuffle = |told| Box::new(Shuffle { item, told });
+    let shuffle = |declared| Box::new(Shuffle { item, declared });
     match number {
         0 => vec![],
         1 => vec![Box::new(Xor(0x5A))],
@@ -273,9 +273,9 @@ pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
         10 => vec![Box::new(Swap(item))],
         11 => vec![Box::new(Pieces)],
         _ => vec![
-            Box::new(Shuffle { item: 3, told: true }),
+            Box::new(Shuffle { item: 3, declared: true }),
             Box::new(Swap(16)),
-            Box::new(Shuffle { item: 0, told: true }),
+            Box::new(Shuffle { item: 0, declared: true }),
         ],
     }
 }

@@ -372,7 +372,7 @@ fn seeds(n: u64, run: impl Fn(u64) + std::panic::RefUnwindSafe) {
 }
 
 #[test]
-fn any_slab_reads_what_is_there() {
+fn any_slab_reads_the_stored_elements() {
     seeds(900, reading);
 }
 
@@ -416,7 +416,7 @@ fn adjacent_records_are_one_write_and_near_ones_one_read() {
 }
 
 #[test]
-fn a_store_that_ends_too_early_is_told_or_zeros() {
+fn a_short_store_is_an_error_or_reads_as_zeros() {
     let mut case = Case::new(&[2, 3], NcType::Int);
     let store = ints(5);
     let whole = Slab::new(&[0, 0], &[2, 3]);
@@ -501,7 +501,7 @@ fn sizes_are_checked() {
 }
 
 #[test]
-fn calls_that_make_no_sense_are_refused() {
+fn invalid_calls_are_refused() {
     let case = Case::new(&[2, 3], NcType::Int);
     let store = ints(6);
     let array = case.open(&store);

@@ -80,7 +80,7 @@ fn ints(bytes: &[u8]) -> Vec<i32> {
 }
 
 #[test]
-fn pieces_are_put_where_they_belong() {
+fn pieces_are_stored_in_their_places() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
@@ -118,7 +118,7 @@ fn pieces_are_put_where_they_belong() {
 }
 
 #[test]
-fn units_are_put_where_they_belong() {
+fn units_are_stored_in_their_places() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
@@ -145,7 +145,7 @@ fn units_are_put_where_they_belong() {
         result.unwrap();
         assert!(ints(&found) == expected, "{name}");
         let (_, result) = get(&array, &inner, NcType::Short);
-        assert_eq!(result.unwrap_err().kind(), ErrorKind::Range, "told after all of them are there");
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Range, "the error follows the whole transfer");
     }
 }
 
@@ -211,7 +211,7 @@ fn stored_order(order: &[usize; 3]) -> Vec<u64> {
 }
 
 #[test]
-fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
+fn a_large_chunk_converts_to_its_stored_order() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let elems = SHAPE.iter().product::<u64>();

@@ -65,7 +65,7 @@ fn records_that_are_appended_are_stored_together() {
 }
 
 #[test]
-fn what_is_written_anew_is_what_counts() {
+fn a_later_write_replaces_waiting_records() {
     for way in WAITING {
         let (map, setup) = records(way);
         let array = setup.open();
@@ -87,7 +87,7 @@ fn what_is_written_anew_is_what_counts() {
 }
 
 #[test]
-fn what_could_not_be_stored_is_told_and_stays() {
+fn records_that_failed_to_store_are_reported_and_kept() {
     for way in WAITING {
         let (map, setup) = records(way);
         let array = setup.open();
@@ -105,7 +105,7 @@ fn what_could_not_be_stored_is_told_and_stays() {
 }
 
 #[test]
-fn nothing_waits_that_gains_nothing() {
+fn chunks_wait_only_if_a_batch_saves_requests() {
     let ways = WAITING.into_iter().flat_map(|way| (1..4).map(move |case| (way, case)));
     for (way, case) in ways.chain([(AT_ONCE, 0)]) {
         let (map, mut setup) = records(way);

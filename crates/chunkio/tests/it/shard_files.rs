@@ -269,7 +269,7 @@ fn shard_of_rows(first: i32, junk: usize) -> Vec<u8> {
 }
 
 #[test]
-fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
+fn large_chunks_of_one_version_are_read_in_place() {
     let dir = tempfile::tempdir().unwrap();
     let map: Arc<dyn ZMap> =
         Arc::new(FileMap::open(dir.path(), true, &nczarr_storage::MapOptions::default()).unwrap());
@@ -304,7 +304,7 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
 }
 
 #[test]
-fn a_shard_replaced_in_between_is_read_as_it_is_now() {
+fn a_replaced_shard_is_read_in_its_new_version() {
     for versioned_parts in [true, false] {
         for number in 1..4 {
             let mem = Arc::new(crate::map::Mem::new(crate::map::ALL.versioned_parts(versioned_parts)));

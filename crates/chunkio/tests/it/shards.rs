@@ -142,7 +142,7 @@ fn ints(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
 }
 
 #[test]
-fn shards_of_others_are_read() {
+fn foreign_shards_are_read() {
     for seed in 0..400 {
         let mut random = Random::new(seed);
         let rank = random.below(4) as usize;
@@ -201,7 +201,7 @@ fn shards_of_others_are_read() {
 }
 
 #[test]
-fn what_is_written_others_read() {
+fn other_readers_decode_written_shards() {
     for seed in 0..200 {
         let mut random = Random::new(seed);
         let spec = shard(&mut random, 2);
@@ -233,7 +233,7 @@ fn what_is_written_others_read() {
 }
 
 #[test]
-fn chunks_that_do_not_change_are_moved_as_they_are() {
+fn unchanged_chunks_are_moved_encoded() {
     for at_start in [false, true] {
         let spec = plain(&[4], at_start);
         let map = Arc::new(Mem::new(ALL));
@@ -257,7 +257,7 @@ fn chunks_that_do_not_change_are_moved_as_they_are() {
 }
 
 #[test]
-fn somebody_else_writes_the_same_shard_in_between() {
+fn concurrent_writes_to_one_shard_are_merged() {
     let spec = plain(&[4], false);
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
@@ -303,7 +303,7 @@ fn an_index_of_another_state_is_not_used() {
 }
 
 #[test]
-fn indexes_that_lie_are_errors() {
+fn invalid_shard_indexes_are_errors() {
     let good = |at_start| {
         let chunks: BTreeMap<_, _> =
             (0..4u64).map(|at| (vec![at], ints(at as i32 * 4..at as i32 * 4 + 4))).collect();

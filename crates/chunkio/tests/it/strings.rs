@@ -179,7 +179,7 @@ fn text_too_long_is_refused_or_cut_at_a_character() {
 }
 
 #[test]
-fn stored_bytes_are_what_the_format_says() {
+fn stored_bytes_match_the_format() {
     let slab = Slab::new(&[0, 0], &[2, 3]);
     let words = ["a", "", "bc", "ä", "x", "y"].map(NcString::from);
     let stored = |element| {
@@ -264,7 +264,7 @@ fn a_fill_value_too_long_is_read_whole_and_never_stored() {
 }
 
 #[test]
-fn bad_text_is_told_wherever_it_lies_in_the_chunk() {
+fn bad_text_anywhere_in_a_chunk_is_an_error() {
     let (map, array) = one(ElementLayout::Utf32 { chars: 1, big_endian: false }, false);
     let mut object = [0; 24];
     object[20..].copy_from_slice(&0xD800u32.to_le_bytes());

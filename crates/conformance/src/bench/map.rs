@@ -142,7 +142,7 @@ fn parts(map: &dyn ZMap, large: &ObjectSet) -> Outcome<Timing> {
 
 fn absent(map: &dyn ZMap) -> Outcome<Timing> {
     let nothing = ObjectSet::new("nothing", SMALL.0, 0)?;
-    let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of what is absent", None, len));
+    let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of an absent object", None, len));
     let times = rounds(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
     Ok(Timing::new("look for absent keys", SMALL.0 as u64, 0, times))
 }

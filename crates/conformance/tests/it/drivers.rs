@@ -225,7 +225,7 @@ fn every_broken_promise_is_found() {
     for (fault, about) in faults {
         let failure = check_driver(&FaultyDriver(fault), &registry(), &memory)
             .expect_err(&format!("{fault:?} was not found"));
-        let told = failure.to_string();
-        assert!(told.contains(about), "{fault:?}: {told}");
+        let message = failure.to_string();
+        assert!(message.contains(about), "{fault:?}: {message}");
     }
 }

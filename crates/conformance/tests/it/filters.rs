@@ -171,7 +171,7 @@ mod element_filters {
     }
 
     #[test]
-    fn a_loss_that_was_not_told_is_found() {
+    fn an_undeclared_loss_is_found() {
         let class = nczarr_filters::BUILTIN.iter().find(|class| class.info().name == "bitround").unwrap();
         let takes = |bytes: &[u8]| floats(bytes, finite);
         let chunks = chunks(ItemKind::Float, 8, false);
@@ -356,7 +356,7 @@ fn every_broken_promise_is_found() {
     for (fault, about) in faults {
         let failure =
             check_filter(&TurnClass(fault), &[&[7]]).expect_err(&format!("{fault:?} was not found"));
-        let told = failure.to_string();
-        assert!(told.contains(about), "{fault:?}: {told}");
+        let message = failure.to_string();
+        assert!(message.contains(about), "{fault:?}: {message}");
     }
 }

@@ -349,7 +349,7 @@ fn every_broken_promise_is_found() {
         // Faults that depend on thread timing may need several tries.
         let failure =
             (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
-        let told = failure.to_string();
-        assert!(told.contains(about), "{fault:?}: {told}");
+        let message = failure.to_string();
+        assert!(message.contains(about), "{fault:?}: {message}");
     }
 }

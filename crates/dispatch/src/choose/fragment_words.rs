@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_are_alike() {
+    fn similar_words_are_found() {
         for (one, other, far) in [
             ("zar", "zarr", 1),
             ("zarr", "zarr", 0),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_with_what_may_be_meant() {
+    fn unknown_words_are_refused_with_suggestions() {
         let registry = Registry::new();
         let check = |url: &str| registry.check_words(&nczarr_url_infer::parse(url).unwrap(), false);
         for (url, what) in [

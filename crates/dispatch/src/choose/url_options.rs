@@ -61,7 +61,7 @@ fn with_rc<'o>(
     }
     if written && forbidden == ForbiddenKeys::Absent {
         return Err(ErrorKind::Inval.context(format!(
-            "{target}: forbidden=absent is for datasets that are only read: what is taken for absent would be written over"
+            "{target}: forbidden=absent is for read-only datasets: a write would replace objects that count as absent"
         )));
     }
     let missing_chunks = match target.get("missing_chunks") {

@@ -116,7 +116,7 @@ fn every_function_has_a_row_and_every_row_a_function() {
 }
 
 #[test]
-fn every_row_says_something_that_is_there() {
+fn every_row_names_an_existing_item() {
     let entries: BTreeSet<_> = ENTRIES.split_whitespace().collect();
     // This method exists in addition to the table.
     let _ = <dyn nczarr_dispatch::Dataset>::def_var_filter_spec;

@@ -108,7 +108,7 @@ const ABSENT: Option<Result<Got, ErrorKind>> = Some(Ok(Got { bytes: None, in_pla
 const TOO_MUCH: Option<Result<Got, ErrorKind>> = Some(Err(ErrorKind::Io));
 
 #[test]
-fn every_form_of_ticket_gets_what_it_wants() {
+fn every_form_of_ticket_gets_its_bytes() {
     let one = |offset, len| Ranges::One(ByteRange { offset, len });
     let every =
         |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
@@ -238,7 +238,7 @@ fn a_batch_inside_a_batch_takes_no_bytes_away() {
 }
 
 #[test]
-fn no_more_than_the_limit_and_one_byte_is_read() {
+fn reads_exceed_the_limit_by_at_most_one_byte() {
     // A map that fails on a read of more than 101 bytes.
     #[derive(Debug)]
     struct Wary;
@@ -314,7 +314,7 @@ impl WriteJob for Writes {
 }
 
 #[test]
-fn every_write_comes_back_with_what_became_of_it() {
+fn every_write_returns_its_outcome() {
     for threads in [1, 4] {
         let map = TestMap::with(&[("there", b"old"), ("same", b"old")]);
         let mut bytes = Vec::new();

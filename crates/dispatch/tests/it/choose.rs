@@ -77,7 +77,7 @@ impl Here {
 }
 
 #[test]
-fn content_tells_the_driver() {
+fn the_content_selects_the_driver() {
     let here = Here::new();
     let mut late = vec![0; 512];
     late.extend(b"ALPHA");
@@ -102,7 +102,7 @@ fn content_tells_the_driver() {
 }
 
 #[test]
-fn what_is_no_dataset_is_refused_with_what_was_tried() {
+fn opening_without_a_dataset_lists_the_attempts() {
     let here = Here::new();
     for (path, kind, words) in [
         (here.path("none"), ErrorKind::NotFound, &["none", "no such file or directory"][..]),
@@ -149,7 +149,7 @@ fn pipes_and_sockets_are_never_opened() {
 }
 
 #[test]
-fn a_path_with_a_fragment_in_its_name_is_opened_as_it_is_written() {
+fn an_existing_path_with_a_fragment_is_opened_literally() {
     let here = Here::new();
     let literal = here.file("a#mode=gridded", b"ALPHA");
     assert_eq!(here.open(&literal).unwrap(), "single");
@@ -193,7 +193,7 @@ fn a_plugin_changes_no_path_that_works() {
 }
 
 #[test]
-fn two_plugins_that_recognise_the_same_are_named() {
+fn two_plugins_that_claim_one_file_are_named() {
     let a = TestDriver(driver_info("a", &[], OMEGA, &[]));
     let b = TestDriver(driver_info("b", &[], OMEGA, &[]));
     let here = Here::with(Registry::new().with_driver(a).with_driver(b));
@@ -203,7 +203,7 @@ fn two_plugins_that_recognise_the_same_are_named() {
 }
 
 #[test]
-fn a_failure_while_probing_is_no_absence() {
+fn a_failed_probe_does_not_mean_absence() {
     let here = Here::new();
     let map = TestMap::with(&[(".grid", b"")]);
     map.broken.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -241,7 +241,7 @@ fn a_map_that_is_handed_in_is_used() {
 }
 
 #[test]
-fn what_is_created_is_what_was_said_and_starts_in_define_mode() {
+fn create_uses_the_requested_driver_in_define_mode() {
     let here = Here::new();
     let path = here.path("new#mode=gridded");
     let dataset =
@@ -258,7 +258,7 @@ fn what_is_created_is_what_was_said_and_starts_in_define_mode() {
 }
 
 #[test]
-fn only_a_dataset_makes_room_for_a_new_one() {
+fn only_datasets_are_replaced() {
     let here = Here::new();
     let dataset = here.file("a", b"ALPHA");
     let other = here.file("b", b"my thesis");
@@ -298,7 +298,7 @@ fn only_a_dataset_is_deleted() {
 }
 
 #[test]
-fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
+fn an_explanation_lists_probes_and_hides_secrets() {
     let here = Here::new();
     let path = here.dir("g", ".cell");
     let explanation = here.registry.explain(&Place::url(&path)).unwrap();

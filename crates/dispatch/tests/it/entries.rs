@@ -137,7 +137,7 @@ fn the_classic_model_is_strict_about_its_modes() {
 }
 
 #[test]
-fn the_dataset_says_what_it_is() {
+fn a_dataset_reports_its_format_and_metadata() {
     let ds = dataset();
     assert_eq!(ds.inq_format().unwrap(), Format::NetCdf4);
     assert_eq!(ds.inq_format_extended().unwrap(), (FormatX::Udf(0), 0x1001));
@@ -327,7 +327,7 @@ fn memory_must_fit_type_and_count() {
 }
 
 #[test]
-fn mapped_access_goes_to_its_places() {
+fn mapped_access_follows_its_index_map() {
     let (ds, t) = with_variable();
     let slab = Slab::new(&[0, 0], &[2, 3]);
     // Memory is transposed: the variable's slow dimension is the fast one in memory.

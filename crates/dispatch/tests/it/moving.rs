@@ -59,7 +59,7 @@ fn a_move_that_cannot_be_changes_nothing() {
 }
 
 #[test]
-fn a_lost_race_is_run_again_on_what_is_there_then() {
+fn an_update_reruns_on_new_bytes_after_a_lost_race() {
     let map = TestMap::with(&[("n", &[5])]);
     map.losses.store(3, Ordering::Relaxed);
     let mut calls = 0;

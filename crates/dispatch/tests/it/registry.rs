@@ -119,7 +119,7 @@ impl<T> Text for Result<T> {
 }
 
 #[test]
-fn what_is_added_hides_the_table() {
+fn added_plugins_hide_the_table() {
     let registry = Registry::new().with_table(&RED_TABLE);
     assert_eq!(about(&registry), "the table's red");
     for registry in [
@@ -137,7 +137,7 @@ fn what_is_added_hides_the_table() {
 
 /// A table that adds several plugins hides each one that a higher level names, in any order.
 #[test]
-fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
+fn a_table_hides_each_plugin_that_a_higher_level_names() {
     static BOTH: PluginTable = PluginTable { filters: &[&CLASSES[3], &CLASSES[0]], ..PluginTable::EMPTY };
     for registry in [
         Registry::new().with_table(&BOTH).with_filter(Class(&RED_TOO)),
@@ -225,7 +225,7 @@ fn a_name_comes_before_an_alias() {
 }
 
 #[test]
-fn what_is_missing_is_told_with_what_would_help() {
+fn errors_for_missing_plugins_suggest_a_remedy() {
     let registry = Registry::new().with_table(&RED_TABLE);
     for (error, kind, words) in [
         (registry.filter("bzip2").text(), "NC_ENOTBUILT", &["\"bzip2\"", "feature"][..]),
@@ -291,7 +291,7 @@ fn the_registry_of_the_process() {
     Registry::extend_default(|registry| registry.with_filter(Class(&ROT))).unwrap();
     let extended = Registry::process_default_with(&RED_TABLE).unwrap();
     assert_eq!(extended.filter("rot").unwrap().info().name, "rot");
-    assert_eq!(joined.filter("rot").unwrap().info().name, "red", "who has it keeps it");
+    assert_eq!(joined.filter("rot").unwrap().info().name, "red", "the present alias stays");
 
     Registry::new().with_filter(Class(&RED_TOO)).install().ok().unwrap();
     let installed = Registry::process_default_with(&RED_TABLE).unwrap();

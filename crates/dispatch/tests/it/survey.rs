@@ -127,7 +127,7 @@ fn keys(names: &[&str]) -> Vec<Key> {
 
 proptest! {
     #[test]
-    fn it_answers_as_the_map_does(
+    fn a_prefetched_map_answers_like_its_map(
         objects in prop::collection::btree_set("[ab](/[ab.]x?){0,2}|broken", 0..8),
         looked in prop::collection::vec("[ab](/[ab.]x?){0,2}|broken", 0..6),
         wanted in prop::collection::vec("[ab](/[ab.]x?){0,2}|broken", 1..8),
@@ -167,7 +167,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_known_is_not_asked_for() {
+fn known_objects_are_not_requested_again() {
     let map = Far::new(&["a/x", "a/y", "b/x", "c"], 4);
     let survey = PrefetchedMap::new(map.clone());
     survey.prefetch(&keys(&["c", "d"]), &Limits::default(), true);
@@ -189,7 +189,7 @@ fn what_is_known_is_not_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_each_time() {
+fn unreadable_objects_are_errors_each_time() {
     let map = Far::new(&["x/broken"], 9);
     let survey = PrefetchedMap::new(map.clone());
     let key = Key::new("x/broken").unwrap();

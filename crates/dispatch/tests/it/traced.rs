@@ -27,7 +27,7 @@ impl Write for Log {
 }
 
 /// Returns the log lines of `run` at one of netCDF's log levels.
-fn told(level: i32, run: impl FnOnce()) -> String {
+fn log_of(level: i32, run: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -54,15 +54,15 @@ fn use_it() {
 }
 
 #[test]
-fn levels_tell_failures_calls_and_operations() {
-    assert_eq!(told(-1, use_it), "");
-    let failures = told(1, use_it);
+fn levels_select_failures_calls_and_operations() {
+    assert_eq!(log_of(-1, use_it), "");
+    let failures = log_of(1, use_it);
     assert!(failures.contains("ERROR") && failures.contains("call=\"open\""), "{failures}");
     assert!(!failures.contains("DEBUG") && !failures.contains("TRACE"), "{failures}");
-    let calls = told(5, use_it);
+    let calls = log_of(5, use_it);
     assert!(calls.contains("DEBUG nczarr::call: call=\"create\""), "{calls}");
     assert!(!calls.contains("TRACE"), "{calls}");
-    let all = told(9, use_it);
+    let all = log_of(9, use_it);
     assert!(all.contains("op=\"len\" key=.grid"), "{all}");
     assert!(all.contains("op=\"write\" key=.grid bytes=2 us="), "{all}");
     for text in [failures, calls, all] {
@@ -71,11 +71,11 @@ fn levels_tell_failures_calls_and_operations() {
 }
 
 #[test]
-fn every_operation_is_forwarded_and_told() {
+fn every_operation_is_forwarded_and_traced() {
     let inner = Arc::new(TestMap::with(&[("a", b"abc"), ("b/c", b"")]));
     let map = TracedMap::new(inner.clone());
     let key = |path| Key::new(path).unwrap();
-    let text = told(9, || {
+    let text = log_of(9, || {
         assert_eq!(map.caps(), inner.caps());
         assert_eq!(map.len(&key("a")).unwrap(), Some(3));
         assert!(map.read(&key("a"), ByteRange::first(2), &mut Vec::new()).unwrap());
@@ -122,7 +122,7 @@ fn every_operation_is_forwarded_and_told() {
 }
 
 #[test]
-fn the_wished_level_is_kept() {
+fn the_log_level_is_kept() {
     assert_eq!(trace::filter_of(trace::log_level()), LevelFilter::OFF);
     trace::set_log_level(5);
     assert_eq!(trace::log_level(), 5);
