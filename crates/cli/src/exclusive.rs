@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_promise_follows_what_the_url_says() {
+    fn exclusive_is_appended_to_the_fragment() {
         for (given, expected) in [
             ("s3://b/x.zarr", "s3://b/x.zarr#exclusive=true"),
             ("s3://b/x#mode=zarr", "s3://b/x#mode=zarr&exclusive=true"),

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pipe_is_told_from_other_failures() {
+    fn a_broken_pipe_differs_from_other_failures() {
         let io = |kind| Error::io("out", io::Error::from(kind));
         assert!(is_broken_pipe(&io(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&io(io::ErrorKind::StorageFull)));

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_told_by_their_names() {
+    fn chunk_names_are_recognised() {
         for name in ["0", "0.0", "12/3", "c", "c/0/1", "c.0.1", "c/0"] {
             assert!(is_chunk(name), "{name}");
         }

@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_whatever_their_types() {
+    fn values_of_different_types_compare_by_number() {
         let text = |text: &str| Values::String(vec![text.into()]);
         for (source, copy, want) in [
             (Values::UInt(vec![1, 2]), Values::Int(vec![1, 2]), true),

@@ -199,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_the_same_number(values in prop::collection::vec(any::<i64>(), 0..6), shift in 0u32..60, to in 0..2) {
+        fn converted_values_are_the_same_numbers(values in prop::collection::vec(any::<i64>(), 0..6), shift in 0u32..60, to in 0..2) {
             let to = [NcType::Int, NcType::Double][to as usize];
             let values = Values::Int64(values.into_iter().map(|value| value >> shift).collect());
             let fits = |at| match values.scalar(at).unwrap() {

@@ -41,7 +41,7 @@ pub enum Namespace {
 pub struct GivenNames(HashSet<(Namespace, GroupId, String)>);
 
 impl GivenNames {
-    /// A name at a place for an object called `name` in its group: nobody else's there.
+    /// A name at a place for an object called `name` in its group: unique there.
     pub fn give(&mut self, source: &Model, place: &GroupTarget, space: Namespace, name: &str) -> String {
         if place.prefix.is_empty() {
             return name.to_owned();
@@ -50,7 +50,7 @@ impl GivenNames {
         self.free(source, place, space, wanted)
     }
 
-    /// The first of `wanted`, `wanted_1`, `wanted_2` … that is nobody's.
+    /// The first of `wanted`, `wanted_1`, `wanted_2` … that is free.
     pub fn free(&mut self, source: &Model, place: &GroupTarget, space: Namespace, wanted: String) -> String {
         let taken = |name: &String| {
             source.group(place.host).is_ok_and(|group| match space {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_groups_stand_before_and_nobody_is_called_as_another() {
+    fn flattened_names_have_group_prefixes_and_are_unique() {
         let mut source = Model::new();
         source.add_dim(GroupId::ROOT, "a_b_x", 1, false).unwrap();
         let root = GroupTarget::copy(GroupId::ROOT, GroupId::ROOT);

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_counted_without_counting() {
+    fn the_formula_counts_reads() {
         for (len, step, chunk) in
             (1..30).flat_map(|len| (1..9).flat_map(move |step| (1..9).map(move |chunk| (len, step, chunk))))
         {

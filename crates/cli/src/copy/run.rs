@@ -153,7 +153,7 @@ pub fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
         }
     };
     let draft = draft.map_err(&at_target)?;
-    // Only what was made here is taken away again.
+    // Only the files of this copy are removed.
     let target = draft.create().map_err(&at_target)?;
     let all =
         model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));

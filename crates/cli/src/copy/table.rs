@@ -268,9 +268,9 @@ fn values(data: &str) -> Vec<String> {
 }
 
 /// Returns the reported objects, with their other names in the report.
-fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
+fn named(reported: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
     let mut named: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for line in told {
+    for line in reported {
         let (kind, objects) = line.split_once(": /").unwrap();
         for object in objects.split(", /") {
             let end = object.match_indices(" (").find(|(at, _)| !object[..*at].ends_with('\\'));
@@ -283,8 +283,8 @@ fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
 }
 
 /// Returns the mismatches between reports and differences of two texts.
-fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
-    let (source, copy, named) = (pieces(source), pieces(copy), named(told));
+fn judge(source: &str, copy: &str, reported: &[String]) -> Vec<String> {
+    let (source, copy, named) = (pieces(source), pieces(copy), named(reported));
     let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups flattened"));
     let says = |path: &str, part: &str| {
         named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)))
@@ -408,8 +408,8 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns unreported differences of a copy that can hold everything: layout, and values bit by bit.
-fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Result<Vec<String>> {
-    let named = named(told);
+fn not_the_same(source: &str, copy: &str, reported: &[String]) -> nczarr_model::Result<Vec<String>> {
+    let named = named(reported);
     let (source, copy) = (nczarr::open(Place::url(source))?, nczarr::open(Place::url(copy))?);
     let (here, there) = (source.model(), copy.model());
     let (from, to) =
@@ -540,26 +540,28 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                 {
                     continue;
                 }
-                let found = made.and_then(|told| {
+                let found = made.and_then(|reported| {
                     assert_eq!(
                         target.is_file(),
                         ending == ".zip" || kind.len() == 1,
                         "{name} -k {kind} {ending}"
                     );
                     let target = target.to_str().unwrap();
-                    let mut found = judge(&source, &text(target)?, &told);
+                    let mut found = judge(&source, &text(target)?, &reported);
                     if kind.len() > 1 {
-                        found.extend(not_the_same(url, target, &told).map_err(|error| format!("{error:#}"))?);
+                        found.extend(
+                            not_the_same(url, target, &reported).map_err(|error| format!("{error:#}"))?,
+                        );
                     }
                     if kind == "zarr" && name.starts_with("stores/") {
-                        let known = |told: &str| {
-                            NOT_EVEN_ZARR.iter().any(|why| told.contains(why))
-                                || LAYOUT.iter().any(|what| told.starts_with(what))
-                                || told.starts_with(STORED)
-                                || (told.starts_with(JSON) && name.ends_with(BARE_WORDS))
+                        let known = |reported: &str| {
+                            NOT_EVEN_ZARR.iter().any(|why| reported.contains(why))
+                                || LAYOUT.iter().any(|what| reported.starts_with(what))
+                                || reported.starts_with(STORED)
+                                || (reported.starts_with(JSON) && name.ends_with(BARE_WORDS))
                         };
-                        let lost = told.iter().filter(|told| !known(told));
-                        if !told.iter().any(|told| told.contains(NOT_IN_V3)) {
+                        let lost = reported.iter().filter(|reported| !known(reported));
+                        if !reported.iter().any(|reported| reported.contains(NOT_IN_V3)) {
                             found.extend(lost.cloned());
                         }
                     }

@@ -45,10 +45,10 @@ pub(super) fn compare(
                 return Ok(());
             }
             (one, other) => {
-                let told = |block: Result<Values>| {
+                let described = |block: Result<Values>| {
                     Some(block.map_or_else(|error| format!("{error:#}"), |_| "readable".to_owned()))
                 };
-                found.check("data of", path, [told(one), told(other)]);
+                found.check("data of", path, [described(one), described(other)]);
                 return Ok(());
             }
         };
@@ -86,11 +86,11 @@ pub(super) fn compare(
     if count_of > 0 {
         let total: u64 = shape.iter().product();
         let apart = if largest.is_finite() { format!(", at most {largest} apart") } else { String::new() };
-        let told = format!("{count_of} of {total} elements{apart}");
+        let described = format!("{count_of} of {total} elements{apart}");
         found.all.push(Difference {
             what: "data of",
             path: path.to_owned(),
-            sides: [Some(told), Some("differ".to_owned())],
+            sides: [Some(described), Some("differ".to_owned())],
         });
     }
     Ok(())

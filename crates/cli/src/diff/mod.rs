@@ -260,16 +260,16 @@ fn json(
 }
 
 fn atts(found: &mut Comparison<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2]) -> Result<()> {
-    let mut told = Vec::new();
+    let mut rendered = Vec::new();
     for (model, atts) in models.into_iter().zip(atts) {
         let mut all = Vec::new();
         for (name, values) in atts {
             all.push((name.clone(), att_text(model, values)?));
         }
-        told.push(all);
+        rendered.push(all);
     }
-    let right = told.pop().unwrap_or_default();
-    let left = told.pop().unwrap_or_default();
+    let right = rendered.pop().unwrap_or_default();
+    let left = rendered.pop().unwrap_or_default();
     let mut names: Vec<&String> = left.iter().map(|(name, _)| name).collect();
     names.extend(
         right.iter().map(|(name, _)| name).filter(|name| !left.iter().any(|(other, _)| other == *name)),

@@ -228,9 +228,9 @@ impl Printer<'_, '_> {
                 // JSON has no place for an error within an array.
                 Err(error) if start.iter().any(|&at| at > 0) => return Err(error),
                 Err(error) => {
-                    let told = json!({"error": format!("{error:#}")}).to_string();
+                    let failure = json!({"error": format!("{error:#}")}).to_string();
                     self.failed.get_or_insert(error);
-                    return self.out.put(told);
+                    return self.out.put(failure);
                 }
             };
             match block {

@@ -36,8 +36,8 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
             // `key: name` pairs of extended forms name attributes or parts of a formula before the colon.
             for word in text.split_whitespace().filter(|word| !word.ends_with(':')) {
                 if find(model, var, word).is_none() {
-                    let told = format!("names {word}, which is not a variable");
-                    report.warning("attribute", format!("{path}:{name}"), told);
+                    let problem = format!("names {word}, which is not a variable");
+                    report.warning("attribute", format!("{path}:{name}"), problem);
                 }
             }
         }

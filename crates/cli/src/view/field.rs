@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_leave_out_what_is_missing() {
+    fn means_skip_missing_values() {
         let values = [1.0, 3.0, f64::NAN, 5.0, 7.0, 9.0, f64::NAN, f64::NAN];
         let found = mean(&values, [2, 4], [1, 2]);
         assert_eq!(found[0], 5.0);

@@ -118,10 +118,10 @@ fn a_name_in_a_text_replaces_nothing() {
             let input = File::open(tools.at("a.cdl")).unwrap();
             let folder = tools.at(from);
             let made = Command::new(program).args(args).current_dir(folder).stdin(input).output().unwrap();
-            let told = String::from_utf8_lossy(&made.stderr).into_owned();
-            assert_eq!(made.status.code(), Some(1), "{name} {args:?}: {told}");
+            let message = String::from_utf8_lossy(&made.stderr).into_owned();
+            assert_eq!(made.status.code(), Some(1), "{name} {args:?}: {message}");
             let what = if name.contains('/') { "NC_EBADNAME" } else { "NC_EEXIST" };
-            assert!(told.contains(what) && told.contains("precious"), "{told}");
+            assert!(message.contains(what) && message.contains("precious"), "{message}");
             assert_eq!(fs::read(tools.at(kept)).unwrap(), before, "{name} {args:?}");
         }
         fs::remove_file(tools.at(kept)).unwrap();
@@ -136,8 +136,8 @@ fn a_text_may_have_any_name_as_a_file() {
         let target = tools.at("f");
         assert_eq!(out(&["gen", "-o", text(&target), text(&tools.at(name))]), "", "{name}");
         fs::remove_dir_all(target).unwrap();
-        let (_, told) = failure(&["gen", "-o", text(&tools.at(name)), text(&tools.at(name))]);
-        assert!(!told.is_empty() && fs::read_to_string(tools.at(name)).unwrap() == CDL, "{told}");
+        let (_, message) = failure(&["gen", "-o", text(&tools.at(name)), text(&tools.at(name))]);
+        assert!(!message.is_empty() && fs::read_to_string(tools.at(name)).unwrap() == CDL, "{message}");
     }
 }
 
@@ -206,11 +206,11 @@ fn nccopy_keeps_the_kind_of_its_source() {
             (&["-3"], "classic"),
         ] {
             for target in if flags.is_empty() { &["y.nc", "y"][..] } else { &["y"] } {
-                let told = tools.call("nccopy", &[flags, &["a.nc", target]].concat(), None);
+                let message = tools.call("nccopy", &[flags, &["a.nc", target]].concat(), None);
                 assert!(
-                    told.status.success() && told.stderr.is_empty(),
+                    message.status.success() && message.stderr.is_empty(),
                     "{}",
-                    String::from_utf8_lossy(&told.stderr)
+                    String::from_utf8_lossy(&message.stderr)
                 );
                 assert_eq!(tools.kind(target), want, "{kind} {flags:?}");
                 let special = tools.out("ncdump", &["-hs", target]);
@@ -229,7 +229,7 @@ fn nccopy_keeps_the_kind_of_its_source() {
 }
 
 #[test]
-fn of_a_flag_given_twice_the_last_one_counts() {
+fn the_last_of_repeated_flags_counts() {
     let tools = Tools::new();
     tools.write("a.cdl", "netcdf a { variables: int v; int w; data: v = 1; w = 2; }");
     tools.out("ncgen", &["-b", "a.cdl"]);
@@ -242,8 +242,8 @@ fn of_a_flag_given_twice_the_last_one_counts() {
     let printed = tools.out("ncdump", &["y.nc"]);
     assert!(printed.contains("int w ;") && !printed.contains("int v"), "{printed}");
     // Asking for both is an error.
-    let (code, told) = failure(&["dump", "-v", "v", "-v", "w", text(&tools.at("a.nc"))]);
-    assert!(code == 2 && told.contains("multiple times"), "{told}");
+    let (code, message) = failure(&["dump", "-v", "v", "-v", "w", text(&tools.at("a.nc"))]);
+    assert!(code == 2 && message.contains("multiple times"), "{message}");
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn nccopy_takes_chunks_without_lengths() {
         }
     }
     for flags in ["nosuch/", "nosuch:", "n/0", "a:"] {
-        let told = tools.call("nccopy", &["-c", flags, "a.nc", "x.nc"], None);
-        assert!(!told.status.success() && !tools.at("x.nc").exists(), "{flags}");
+        let message = tools.call("nccopy", &["-c", flags, "a.nc", "x.nc"], None);
+        assert!(!message.status.success() && !tools.at("x.nc").exists(), "{flags}");
     }
 }
 
@@ -336,7 +336,7 @@ fn kinds_have_all_the_names_of_ncgen() {
 
 /// The environment and rc files set the defaults of new Zarr datasets.
 #[test]
-fn the_environment_says_what_new_datasets_are_like() {
+fn the_environment_sets_defaults_of_new_datasets() {
     let tools = Tools::new();
     tools.write("a.cdl", SMALL);
     tools.write(".ncrc", "ZARR.DIMENSION_SEPARATOR=/\n");

@@ -68,7 +68,7 @@ fn every_combination_is_measured_and_nothing_stays() {
 }
 
 #[test]
-fn a_variable_is_measured_as_it_is() {
+fn a_variable_is_measured_in_its_type_and_shape() {
     let dir = tempfile::tempdir().unwrap();
     let url = store::ocean(dir.path());
     let url = text(&url);
@@ -172,8 +172,8 @@ fn results_are_saved_compared_and_drawn() {
         (&["--shape", "9", "--baseline", "/no/such/file"], "NC_ENOTFOUND"),
         (&["--shape", "9", "--html", "/no/such/file"], "NC_ENOTFOUND"),
     ] {
-        let (code, told) = failure(&[&["bench", "--repeats", "1", "--maps", "mem"], args].concat());
-        assert!(code == 1 && told.contains(part), "{args:?}: {code} {told}");
+        let (code, message) = failure(&[&["bench", "--repeats", "1", "--maps", "mem"], args].concat());
+        assert!(code == 1 && message.contains(part), "{args:?}: {code} {message}");
     }
 }
 
@@ -209,8 +209,8 @@ fn nonsense_is_refused_and_nothing_stays() {
         let dir: &[&str] = if args[0] == "--dir" { &[] } else { &["--dir", text(&temporary)] };
         let named = args.iter().any(|arg| [url, "nothing-here", "--shape"].contains(arg));
         let small: &[&str] = if named { &[] } else { &["--shape", "4x4x4"] };
-        let (found, told) = failure(&[&["bench"], args, dir, small].concat());
-        assert!(found == code && told.contains(part), "{args:?}: {found} {told}");
+        let (found, message) = failure(&[&["bench"], args, dir, small].concat());
+        assert!(found == code && message.contains(part), "{args:?}: {found} {message}");
         assert!(is_empty(&temporary), "{args:?}");
     }
 }

@@ -25,7 +25,7 @@ fn stored(server: &Server) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_copy_onto_its_source_is_refused_whatever_the_place_is_called() {
+fn a_copy_onto_its_source_is_refused_under_any_url() {
     let Some((server, _folder, cdl)) = begin() else { return };
     let by_address = |key: &str| format!("http://key:secret@{}/bucket/{key}#mode=nczarr,s3", server.host());
     // An endpoint from another configuration, and another name of the same machine.
@@ -57,11 +57,11 @@ fn a_copy_onto_its_source_is_refused_whatever_the_place_is_called() {
             .env("AWS_REGION", "us-east-1")
             .output()
             .unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{source} {target}: {told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{source} {target}: {message}");
         assert!(
-            told.contains("source and target overlap") && !told.contains("secret"),
-            "{source} {target}: {told}"
+            message.contains("source and target overlap") && !message.contains("secret"),
+            "{source} {target}: {message}"
         );
         assert!(stored(&server) == before, "{source} {target}: {:?}", stored(&server).keys());
     }

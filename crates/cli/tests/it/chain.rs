@@ -50,8 +50,8 @@ fn copies(steps: &[(&Path, &Path, &str, &str)]) -> Option<String> {
     steps.iter().find_map(|(from, to, kind, fragment)| {
         let to = format!("{}{fragment}", to.display());
         let output = run(["copy", "--strict", "-k", kind, text(from), &to]);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        (!output.status.success() || !told.is_empty()).then(|| format!("to {kind}{fragment}: {told}"))
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        (!output.status.success() || !message.is_empty()).then(|| format!("to {kind}{fragment}: {message}"))
     })
 }
 
@@ -69,8 +69,8 @@ fn from_version_2_to_3_and_back() {
                 run(["copy", "-k", kind, "--filter", "shuffle|deflate,3|fletcher32", text(path), text(&two)]);
             assert!(filtered.status.success(), "{name}");
             let steps = [(&*two, &*three, kind, "#mode=v3"), (&three, &back, kind, "")];
-            if let Some(told) = copies(&steps) {
-                bad.push(format!("{name}: {told}"));
+            if let Some(message) = copies(&steps) {
+                bad.push(format!("{name}: {message}"));
                 continue;
             }
             assert!(three.join("zarr.json").is_file() && !back.join("zarr.json").is_file());
@@ -96,8 +96,8 @@ fn every_classic_file_survives_the_chain() {
             (&nczarr, &zarr, "zarr", format),
             (&zarr, &back, kind(path), ""),
         ];
-        if let Some(told) = copies(&steps) {
-            bad.push(format!("{name}: {told}"));
+        if let Some(message) = copies(&steps) {
+            bad.push(format!("{name}: {message}"));
             continue;
         }
         let (before, after) = (dumps(path), dumps(&back));
@@ -120,7 +120,7 @@ fn without_the_annotation_a_strict_chain_stops() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("plain");
     let (name, path) = classic_files().into_iter().find(|(name, _)| name == "cdf1_atts").unwrap();
-    let (code, told) = failure(&["copy", "--strict", "--plain", "-k", "zarr", text(&path), text(&target)]);
-    assert!(code == 1 && told.contains("loss: attributes with "), "{name}: {told}");
+    let (code, message) = failure(&["copy", "--strict", "--plain", "-k", "zarr", text(&path), text(&target)]);
+    assert!(code == 1 && message.contains("loss: attributes with "), "{name}: {message}");
     assert!(!target.exists());
 }

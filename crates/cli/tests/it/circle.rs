@@ -100,16 +100,16 @@ fn cdl(path: &Path) -> Vec<u8> {
 /// Sends a dataset around; returns the report, and whether the text differs in the end.
 fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut told, mut from) = (String::new(), path.to_owned());
+    let (mut message, mut from) = (String::new(), path.to_owned());
     for (number, (kind, fragment)) in way.iter().chain([&(last, "")]).enumerate() {
         let to = folder.path().join(number.to_string());
         let url = format!("{}{fragment}", to.display());
         let strictly = strict.then_some("--strict");
         let args = ["copy", "-k", kind].into_iter().chain(strictly).chain([text(&from), &url]);
         let output = run(args);
-        told += &String::from_utf8_lossy(&output.stderr);
+        message += &String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            return (format!("to {kind}{fragment}: {told}"), None);
+            return (format!("to {kind}{fragment}: {message}"), None);
         }
         from = to;
     }
@@ -130,7 +130,7 @@ fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, O
         let (before, after): (Vec<String>, Vec<String>) = (lines(&before), lines(&after));
         format!("{:?}", before.iter().zip(&after).find(|(before, after)| before != after))
     });
-    (told, differs)
+    (message, differs)
 }
 
 /// Returns the defects of a dataset after its round trip.
@@ -139,16 +139,16 @@ fn wrong(path: &Path, way: &(&'static str, Way), last: &'static str) -> Option<S
     let known = KNOWN.iter().find(|(dataset, by, ..)| *dataset == name && *by == way.0);
     let known = known.map(|(_, _, known, why)| (known, why));
     let strict = !matches!(known, Some((Known::Without(_), _)));
-    let (told, differs) = around(path, way.1, last, strict);
+    let (message, differs) = around(path, way.1, last, strict);
     match (known, differs) {
         (_, Some(line)) => Some(line),
-        (None, None) => (!told.is_empty()).then_some(told),
-        (Some((Known::Refused(what) | Known::Without(what), _)), None) if told.contains(what) => {
+        (None, None) => (!message.is_empty()).then_some(message),
+        (Some((Known::Refused(what) | Known::Without(what), _)), None) if message.contains(what) => {
             // No other loss is allowed.
-            let others = told.lines().filter(|line| !line.contains(what)).collect::<Vec<_>>();
+            let others = message.lines().filter(|line| !line.contains(what)).collect::<Vec<_>>();
             (!others.is_empty()).then(|| others.join("\n"))
         }
-        (Some((_, why)), None) => Some(format!("not as known ({why}): {told:?}")),
+        (Some((_, why)), None) => Some(format!("not as known ({why}): {message:?}")),
     }
 }
 

@@ -175,8 +175,8 @@ impl Writer {
 fn copy(source: &Path, target: &Path, flags: &[&str]) -> (Output, String) {
     let url = format!("{}#mode=zarr,v3", text(target));
     let output = run([&["copy"], flags, &[text(source), &url]].concat());
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output, told)
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, message)
 }
 
 /// Returns the paths of all variables and groups.
@@ -199,31 +199,31 @@ proptest! {
         writer.group(&source, State::Whole);
         members.iter().for_each(|member| writer.node(&source, &[], member));
 
-        let (output, told) = copy(&source, &target, &["--skip-unreadable"]);
-        prop_assert!(output.status.success(), "{}", told);
+        let (output, message) = copy(&source, &target, &["--skip-unreadable"]);
+        prop_assert!(output.status.success(), "{}", message);
         let there = paths(&target);
         let mut is_complete = true;
         for node in &writer.written {
             let copied = there.iter().any(|path| path.contains(node.word()));
-            let named = node.is_named(&told);
+            let named = node.is_named(&message);
             let Written { state, words, .. } = node;
-            prop_assert!(copied || named, "{:?} {:?} is neither copied nor reported:\n{}", words, state, told);
-            prop_assert!(node.is_group || *state == State::Whole || named, "{:?} {:?}:\n{}", words, state, told);
+            prop_assert!(copied || named, "{:?} {:?} is neither copied nor reported:\n{}", words, state, message);
+            prop_assert!(node.is_group || *state == State::Whole || named, "{:?} {:?}:\n{}", words, state, message);
             is_complete &= !named;
         }
         // A strict copy fails if and only if a loss is reported.
         let strict = folder.path().join("strict.zarr");
-        let (output, told) = copy(&source, &strict, &["--strict", "--skip-unreadable"]);
-        prop_assert_eq!(output.status.success(), is_complete, "{}", told);
+        let (output, message) = copy(&source, &strict, &["--strict", "--skip-unreadable"]);
+        prop_assert_eq!(output.status.success(), is_complete, "{}", message);
         // Without the flag an unreadable variable is an error. A successful copy reports all other losses.
         let plain = folder.path().join("plain.zarr");
-        let (output, told) = copy(&source, &plain, &[]);
+        let (output, message) = copy(&source, &plain, &[]);
         let wrong = [State::UnknownType, State::UnknownCodec, State::DamagedChunk];
         if writer.written.iter().all(|node| !wrong.contains(&node.state)) && output.status.success() {
             let there = paths(&plain);
             for node in &writer.written {
                 let copied = there.iter().any(|path| path.contains(node.word()));
-                prop_assert!(copied || node.is_named(&told), "{:?}:\n{}", node.words, told);
+                prop_assert!(copied || node.is_named(&message), "{:?}:\n{}", node.words, message);
             }
         }
         // The check of the source names each defect too.

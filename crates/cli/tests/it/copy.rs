@@ -41,21 +41,21 @@ fn cdl(args: &[&str], url: &str) -> String {
 }
 
 #[test]
-fn a_copy_is_what_it_was_made_from() {
+fn a_copy_equals_its_source() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
     let target = text(&target);
     assert_eq!(out(&["copy", &source, target]), "");
     assert_eq!(cdl(&["-s", "-p", "9,17"], target), cdl(&["-s", "-p", "9,17"], &source));
     // An existing target is replaced only on request.
-    let (code, told) = failure(&["copy", target, &source]);
-    assert!(code == 1 && told.contains("NC_EOBJECT"), "{told}");
+    let (code, message) = failure(&["copy", target, &source]);
+    assert!(code == 1 && message.contains("NC_EOBJECT"), "{message}");
     assert_eq!(out(&["copy", "--clobber", target, &source]), "");
     assert_eq!(cdl(&["-s", "-p", "9,17"], &source), cdl(&["-s", "-p", "9,17"], target));
 }
 
 #[test]
-fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
+fn a_copy_keeps_a_repeated_filter() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source"), folder.path().join("target"));
     std::fs::create_dir_all(source.join("v")).unwrap();
@@ -141,9 +141,9 @@ fn filters_that_would_change_values_are_left_out() {
             let target = folder.path().join("target");
             let args = ["copy", "--clobber", "-k", "zarr", "--chunks", chunks, text(&source), text(&target)];
             let output = super::run(args);
-            let told = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{filter} {chunks}: {told}");
-            assert_eq!(told.contains("loss: filters left out: /v"), !kept, "{filter} {chunks}: {told}");
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{filter} {chunks}: {message}");
+            assert_eq!(message.contains("loss: filters left out: /v"), !kept, "{filter} {chunks}: {message}");
             // An attribute gives the maximum length of the strings there.
             let values = |url| {
                 let printed = cdl(&["-v", "v", "-p", "9,17"], url);
@@ -193,11 +193,11 @@ fn shards_can_be_asked_for() {
     let special = cdl(&["-s", "-p", "9,17"], &sharded);
     assert!(special.contains("t:_ChunkSizes = 1, 2 ;\n\t\tt:_ShardSizes = 3, 4 ;"), "{special}");
     assert!(out(&["info", &sharded]).contains("chunks 1x2 shards 3x4"));
-    let told: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
-    let vars = told["variables"].as_array().unwrap();
+    let message: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
+    let vars = message["variables"].as_array().unwrap();
     assert!(
         vars.iter().any(|var| var["path"] == "/t" && var["shards"] == serde_json::json!([3, 4])),
-        "{told}"
+        "{message}"
     );
     // A copy keeps the source's shards, and a text's shards are made.
     assert_eq!(out(&["copy", &sharded, &again]), "");
@@ -210,12 +210,12 @@ fn shards_can_be_asked_for() {
         assert_eq!(cdl(&["-p", "9,17"], copy), cdl(&["-p", "9,17"], &source));
     }
     // Other formats have no shards.
-    let told = String::from_utf8(run(["copy", &sharded, &plain]).stderr).unwrap();
-    assert!(told.contains("loss: shards left out: ") && told.contains("/t"), "{told}");
+    let message = String::from_utf8(run(["copy", &sharded, &plain]).stderr).unwrap();
+    assert!(message.contains("loss: shards left out: ") && message.contains("/t"), "{message}");
     assert_eq!(cdl(&["-p", "9,17"], &plain), cdl(&["-p", "9,17"], &source));
     for refusing in [at("e", "nczarr"), at("f", "zarr"), at("g.nc", "classic")] {
-        let (_, told) = failure(&["copy", &source, &refusing, "--shards", "1M"]);
-        assert!(told.contains("NC_ENOTNC4") && told.contains("shards"), "{told}");
+        let (_, message) = failure(&["copy", &source, &refusing, "--shards", "1M"]);
+        assert!(message.contains("NC_ENOTNC4") && message.contains("shards"), "{message}");
     }
     let none = at("h", "nczarr,v3");
     assert_eq!(out(&["copy", &sharded, &none, "--shards", "none"]), "");
@@ -223,16 +223,19 @@ fn shards_can_be_asked_for() {
 }
 
 #[test]
-fn a_standard_store_keeps_values_and_the_rest_is_told() {
+fn a_plain_store_keeps_values_and_losses_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let target = format!("file://{}#mode=zarr", folder.path().join("target.zarr").display());
     let output = run(["copy", "--plain", &source, &target]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("target.zarr: loss: dimensions no longer unlimited: /time"), "{told}");
-    assert!(told.contains("loss: attributes with type float, now double: /:numbers"), "{told}");
-    assert!(!told.contains("type of variables") && !told.contains("variables with another shape"), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("target.zarr: loss: dimensions no longer unlimited: /time"), "{message}");
+    assert!(message.contains("loss: attributes with type float, now double: /:numbers"), "{message}");
+    assert!(
+        !message.contains("type of variables") && !message.contains("variables with another shape"),
+        "{message}"
+    );
     for var in ["/t", r"/g\ h/big"] {
         assert_eq!(run(["cat", &target, var]).stdout, run(["cat", &source, var]).stdout, "{var}");
     }
@@ -267,7 +270,7 @@ fn long_strings_are_kept_whole() {
 
 /// Standard Zarr stores 5 bytes, which must not become 128 for lack of an attribute.
 #[test]
-fn strings_of_a_standard_store_become_no_longer() {
+fn fixed_size_strings_keep_their_width() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("source.zarr");
     std::fs::create_dir_all(path.join("s")).unwrap();
@@ -287,7 +290,7 @@ fn strings_of_a_standard_store_become_no_longer() {
 }
 
 #[test]
-fn what_cannot_be_copied_leaves_nothing() {
+fn a_failed_copy_leaves_no_target() {
     let folder = tempfile::tempdir().unwrap();
     let broken = store::ocean(folder.path());
     let target = folder.path().join("target.zarr");
@@ -297,8 +300,8 @@ fn what_cannot_be_copied_leaves_nothing() {
         (vec!["copy", text(&broken), text(&target), "--filter", "q"], 2, "--filter q: NC_ENOFILTER"),
         (vec!["copy", "--clobber", text(&broken), text(&broken)], 1, "NC_EINVAL: source and target overlap"),
     ] {
-        let (found, told) = failure(&args);
-        assert!(found == code && told.contains(part), "{args:?}: {told}");
+        let (found, message) = failure(&args);
+        assert!(found == code && message.contains(part), "{args:?}: {message}");
         assert!(!target.exists(), "{args:?}");
         assert!(broken.exists(), "{args:?}");
     }
@@ -308,20 +311,20 @@ fn what_cannot_be_copied_leaves_nothing() {
     let listed = std::fs::read_to_string(&atts).unwrap().replace(", \"odd\"", "");
     std::fs::write(&atts, listed).unwrap();
     std::fs::write(broken.join("tag/0.0"), b"short").unwrap();
-    let (code, told) = failure(&["copy", text(&broken), text(&target)]);
-    assert!(code == 1 && told.contains("tag/0.0"), "{told}");
+    let (code, message) = failure(&["copy", text(&broken), text(&target)]);
+    assert!(code == 1 && message.contains("tag/0.0"), "{message}");
     assert!(!target.exists());
 }
 
 #[test]
-fn what_cannot_be_read_is_the_sources_failure() {
+fn a_read_failure_names_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
     std::fs::write(Path::new(&source).join("t/1.0"), b"no stream").unwrap();
-    let (code, told) = failure(&["copy", &source, text(&target)]);
+    let (code, message) = failure(&["copy", &source, text(&target)]);
     assert!(
-        code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")),
-        "{told}"
+        code == 1 && message.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")),
+        "{message}"
     );
     assert!(!target.exists(), "nothing of a copy that fails stays");
 }
@@ -390,7 +393,7 @@ fn the_kind_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let part = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/corpus/netcdf-c/classic/cdf1_atts/cdf1_atts.nc");
-    for (kind, told) in [
+    for (kind, message) in [
         ("nc3", "classic"),
         ("64-bit offset", "64-bit offset"),
         ("5", "cdf5"),
@@ -399,10 +402,10 @@ fn the_kind_can_be_asked_for() {
     ] {
         let target = folder.path().join(kind);
         assert_eq!(out(&["copy", "-k", kind, text(&part), text(&target)]), "", "{kind}");
-        assert_eq!(out(&["dump", "-k", text(&target)]), format!("{told}\n"), "{kind}");
+        assert_eq!(out(&["dump", "-k", text(&target)]), format!("{message}\n"), "{kind}");
     }
-    let (code, told) = failure(&["copy", "-k", "cdf5", text(&part), "x#mode=zarr"]);
-    assert!(code == 2 && told.contains("the target has mode=zarr"), "{told}");
+    let (code, message) = failure(&["copy", "-k", "cdf5", text(&part), "x#mode=zarr"]);
+    assert!(code == 2 && message.contains("the target has mode=zarr"), "{message}");
     assert_eq!(failure(&["copy", "-k", "grib", text(&part), "x"]).0, 2);
 }
 
@@ -413,10 +416,10 @@ fn a_strict_copy_keeps_everything_or_is_not_there() {
     for (args, is_kept) in [(&["-k", "nczarr"][..], true), (&["-k", "zarr", "--plain"], false)] {
         let target = folder.path().join("target");
         let output = run([&["copy", "--strict"], args, &[&source, text(&target)]].concat());
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.success(), target.exists()), (is_kept, is_kept), "{told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.success(), target.exists()), (is_kept, is_kept), "{message}");
         let lost = "loss: dimensions no longer unlimited: /time";
-        assert_eq!((told.contains(lost), told.contains("--strict")), (!is_kept, !is_kept), "{told}");
+        assert_eq!((message.contains(lost), message.contains("--strict")), (!is_kept, !is_kept), "{message}");
         let _ = std::fs::remove_dir_all(&target);
     }
 }
@@ -454,12 +457,12 @@ fn rich(folder: &Path) -> String {
 }
 
 #[test]
-fn what_the_target_lacks_is_held_otherwise_and_told() {
+fn features_without_a_counterpart_are_converted_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (rich(folder.path()), folder.path().join("target.nc"));
     let output = run(["copy", "-k", "1", &source, text(&target)]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
     for line in [
         "groups flattened, objects renamed to group_object: /g, /g/h\n",
         "names changed: /g/h/fits (g_h_fits_1)\n",
@@ -477,7 +480,7 @@ fn what_the_target_lacks_is_held_otherwise_and_told() {
         "variables left out: /inexact (NC_EBADTYPE",
         "attributes left out: /:big (NC_EBADTYPE",
     ] {
-        assert!(told.contains(&format!("target.nc: loss: {line}")), "{line}{told}");
+        assert!(message.contains(&format!("target.nc: loss: {line}")), "{line}{message}");
     }
     let copy = out(&["dump", text(&target)]);
     for line in [
@@ -499,13 +502,13 @@ fn what_the_target_lacks_is_held_otherwise_and_told() {
     }
     // The first loss is an error, and the copy makes no target.
     let strict = folder.path().join("strict.nc");
-    let (code, told) = failure(&["copy", "--strict", "-k", "5", &source, text(&strict)]);
-    assert!(code == 1 && told.contains("/g/h") && told.contains("--strict"), "{told}");
+    let (code, message) = failure(&["copy", "--strict", "-k", "5", &source, text(&strict)]);
+    assert!(code == 1 && message.contains("/g/h") && message.contains("--strict"), "{message}");
     assert!(!strict.exists());
 }
 
 #[test]
-fn what_is_too_large_for_the_target_is_left_out() {
+fn oversized_dimensions_and_variables_are_omitted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.zarr");
     let file = nczarr::create(text(&path)).unwrap();
@@ -518,10 +521,10 @@ fn what_is_too_large_for_the_target_is_left_out() {
     file.close().unwrap();
     let target = folder.path().join("target.nc");
     let output = run(["copy", "-k", "1", text(&path), text(&target)]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("dimensions left out: /z (NC_EDIMSIZE"), "{told}");
-    assert!(told.contains("/large (NC_EVARSIZE") && told.contains("/long (NC_EBADDIM"), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("dimensions left out: /z (NC_EDIMSIZE"), "{message}");
+    assert!(message.contains("/large (NC_EVARSIZE") && message.contains("/long (NC_EBADDIM"), "{message}");
     assert_eq!(out(&["cat", text(&target), "--format", "text"]), "5\n");
 }
 
@@ -587,8 +590,8 @@ fn user_defined_types_are_kept() {
     assert!(cdl(&[], &v3).contains(&word));
     let classic = folder.path().join("c.nc");
     let made = run(["copy", "-k", "classic", &v2, text(&classic)]);
-    let told = String::from_utf8_lossy(&made.stderr).into_owned();
-    assert!(made.status.success() && told.contains("/colour") && told.contains("/vbk"), "{told}");
+    let message = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(made.status.success() && message.contains("/colour") && message.contains("/vbk"), "{message}");
     assert!(!cdl(&[], text(&classic)).contains("types:"));
 }
 

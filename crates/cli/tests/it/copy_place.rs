@@ -43,7 +43,7 @@ fn source(folder: &Path, broken: bool) -> String {
 }
 
 #[test]
-fn what_is_there_survives_every_copy_that_fails() {
+fn a_failed_copy_keeps_the_existing_target() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (source(folder.path(), false), source(folder.path(), true));
     for old in ["file", "directory", "nothing"] {
@@ -54,7 +54,7 @@ fn what_is_there_survives_every_copy_that_fails() {
         if old != "nothing" {
             let url = format!("{}#mode={kind}", text(&target));
             let file = nczarr::create(Place::url(&url)).unwrap();
-            file.put_attribute("title", "what is there").unwrap();
+            file.put_attribute("title", "the old dataset").unwrap();
             file.close().unwrap();
         }
         let before = files(&place);
@@ -65,8 +65,8 @@ fn what_is_there_survives_every_copy_that_fails() {
             (vec!["-k", "nczarr", "--filter", "first,nosuch", &whole], "nosuch"),
         ] {
             let args = [&["copy", "--clobber"][..], &args, &[text(&target)]].concat();
-            let (_, told) = failure(&args);
-            assert!(told.contains(part), "{args:?}: {told}");
+            let (_, message) = failure(&args);
+            assert!(message.contains(part), "{args:?}: {message}");
             assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
             assert_eq!(fs::read_dir(&place).unwrap().count(), before.len().min(1), "{args:?}");
         }
@@ -106,8 +106,11 @@ fn only_datasets_are_replaced() {
         for kind in ["classic", "nczarr"] {
             let target = place.join(target);
             let args = ["copy", "-k", kind, &whole, text(&target), "--clobber"];
-            let (code, told) = failure(&args[..if clobber { 6 } else { 5 }]);
-            assert!(code == 1 && (told.contains("NC_EEXIST") || told.contains("NC_EOBJECT")), "{told}");
+            let (code, message) = failure(&args[..if clobber { 6 } else { 5 }]);
+            assert!(
+                code == 1 && (message.contains("NC_EEXIST") || message.contains("NC_EOBJECT")),
+                "{message}"
+            );
             assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
         }
     }
@@ -139,7 +142,7 @@ fn links_are_followed_and_rights_are_kept() {
 /// program.
 #[cfg(unix)]
 #[test]
-fn rights_fit_what_is_made() {
+fn replaced_targets_keep_suitable_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = tempfile::tempdir().unwrap();
@@ -177,8 +180,8 @@ fn no_copy_is_made_inside_its_source() {
     let before = files(Path::new(&whole));
     for (target, kind) in [("copy.nc", "classic"), ("copy.zarr", "nczarr"), ("first/copy.zarr", "zarr")] {
         for target in [format!("{whole}/{target}"), format!("file://{whole}/{target}")] {
-            let (code, told) = failure(&["copy", "-k", kind, &whole, &target]);
-            assert!(code == 1 && told.contains("overlap"), "{told}");
+            let (code, message) = failure(&["copy", "-k", kind, &whole, &target]);
+            assert!(code == 1 && message.contains("overlap"), "{message}");
             assert!(files(Path::new(&whole)) == before, "{target}");
         }
     }
@@ -188,7 +191,7 @@ fn no_copy_is_made_inside_its_source() {
 
 #[cfg(unix)]
 #[test]
-fn what_killed_copies_left_is_cleared_away() {
+fn leftovers_of_killed_copies_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let whole = source(folder.path(), false);
     let place = folder.path().join("place");
@@ -240,8 +243,8 @@ fn a_file_that_is_being_written_is_not_replaced() {
     let writer = nczarr::create(text(&target)).unwrap();
     writer.put_attribute("title", "being written").unwrap();
     writer.sync().unwrap();
-    let (code, told) = failure(&["copy", "--clobber", &whole, text(&target)]);
-    assert!(code == 1 && told.contains("NC_EACCESS"), "{told}");
+    let (code, message) = failure(&["copy", "--clobber", &whole, text(&target)]);
+    assert!(code == 1 && message.contains("NC_EACCESS"), "{message}");
     writer.close().unwrap();
     out(&["copy", "--clobber", &whole, text(&target)]);
 }
@@ -285,8 +288,8 @@ fn links_in_circles_are_followed_once() {
             std::os::unix::fs::symlink(".", place.join(name)).unwrap();
         }
     }
-    let (code, told) = failure(&["copy", text(&photos), text(&folder.path().join("photos.zarr"))]);
-    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    let (code, message) = failure(&["copy", text(&photos), text(&folder.path().join("photos.zarr"))]);
+    assert!(code == 1 && message.contains("NC_ENOTNC"), "{message}");
     let target = folder.path().join("copy.zarr");
     out(&["copy", &whole, text(&target)]);
     assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]));
@@ -308,13 +311,13 @@ fn a_dry_run_touches_nothing() {
             }
             fs::File::open(&place).unwrap().set_modified(long_ago).unwrap();
             let before = files(&place);
-            let told = out(&["copy", "--dry-run", "--clobber", &whole, text(&target)]);
-            assert!(told.contains("/first: 16 bytes") && told.contains("bytes in all"), "{told}");
+            let message = out(&["copy", "--dry-run", "--clobber", &whole, text(&target)]);
+            assert!(message.contains("/first: 16 bytes") && message.contains("bytes in all"), "{message}");
             assert_eq!(fs::metadata(&place).unwrap().modified().unwrap(), long_ago, "{name}");
             assert!(files(&place) == before, "{name}");
         }
-        let (code, told) = failure(&["copy", "--dry-run", &whole, text(&target)]);
-        assert!(code == 1 && told.contains("NC_EEXIST"), "{told}");
+        let (code, message) = failure(&["copy", "--dry-run", &whole, text(&target)]);
+        assert!(code == 1 && message.contains("NC_EEXIST"), "{message}");
     }
 }
 
@@ -328,13 +331,13 @@ fn a_dry_run_of_a_very_long_array_ends() {
     let array = r#"{"zarr_format": 2, "shape": [4000000000000000000], "chunks": [1], "dtype": "|i1", "compressor": null,
         "fill_value": 0, "order": "C", "filters": null}"#;
     fs::write(store.join("v/.zarray"), array).unwrap();
-    let told = out(&["copy", "--dry-run", text(&store), text(&folder.path().join("copy.zarr"))]);
-    assert!(told.contains("4000000000000000000 chunks, each read 1.0 times"), "{told}");
+    let message = out(&["copy", "--dry-run", text(&store), text(&folder.path().join("copy.zarr"))]);
+    assert!(message.contains("4000000000000000000 chunks, each read 1.0 times"), "{message}");
 }
 
 /// No dataset of the corpus, by any writer, has files that are taken for foreign.
 #[test]
-fn every_dataset_is_known_for_one() {
+fn every_kind_of_dataset_is_recognised() {
     let folder = tempfile::tempdir().unwrap();
     let whole = source(folder.path(), false);
     let mut count = 0;
@@ -345,11 +348,11 @@ fn every_dataset_is_known_for_one() {
             let entries: Vec<_> = entries.map(|entry| entry.unwrap()).collect();
             let is_one = |name: &str| [".zgroup", "zarr.json", ".nczarr"].contains(&name);
             if entries.iter().any(|entry| entry.file_name().to_str().is_some_and(is_one)) {
-                let told = run(["copy", "--clobber", "--dry-run", &whole, text(&folder)]);
-                let told = String::from_utf8(told.stderr).unwrap();
+                let message = run(["copy", "--clobber", "--dry-run", &whole, text(&folder)]);
+                let message = String::from_utf8(message.stderr).unwrap();
                 // One has foreign files that a reader must ignore.
                 let is_alone = !folder.ends_with("foreign-files.zarr");
-                assert_eq!(told.contains("is not part of"), !is_alone, "{told}");
+                assert_eq!(message.contains("is not part of"), !is_alone, "{message}");
                 count += 1;
             } else {
                 folders.extend(entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()));

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{run, text};
 
 #[test]
-fn cat_writes_what_numpy_writes() {
+fn cat_writes_the_bytes_of_numpy() {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/zarr").canonicalize().unwrap();
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -27,11 +27,14 @@ fn cat_writes_what_numpy_writes() {
         // Some stores lack an identifying document in the root. Others have only an array there.
         let url = format!("file://{}#mode=zarr", text(&folder.join(store)));
         let output = run(["cat", &url, array].into_iter().filter(|arg| *arg != "/"));
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        if told.contains("NC_ENOTBUILT") || told.contains("NC_ENOFILTER") || told.contains("NC_EBADTYPE") {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        if message.contains("NC_ENOTBUILT")
+            || message.contains("NC_ENOFILTER")
+            || message.contains("NC_EBADTYPE")
+        {
             continue;
         }
-        assert!(output.status.success(), "{store} {array}: {told}");
+        assert!(output.status.success(), "{store} {array}: {message}");
         let mut expected = fs::read(folder.join(expected)).unwrap();
         if expected != output.stdout && dtype.contains('f') {
             // All NaNs count as equal.
@@ -62,7 +65,7 @@ fn one_nan(file: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_kind_of_a_file_is_told() {
+fn dump_prints_the_kind_of_a_file() {
     let part = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/netcdf-c/classic");
     for (name, kind) in [("cdf1_atts", "classic"), ("cdf2_atts", "64-bit offset"), ("cdf5_atts", "cdf5")] {
         let path = part.join(name).join(format!("{name}.nc"));

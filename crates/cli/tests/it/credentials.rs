@@ -207,15 +207,15 @@ fn keys_come_by_programs_single_sign_on_and_roles() {
         ("", &container),
     ] {
         let output = place.info("bucket", fragment, variables);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{fragment} {variables:?}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{fragment} {variables:?}: {message}");
     }
     // An open dataset asks once.
     assert_eq!(place.runs(), 3, "programs run for one dataset each");
 }
 
 #[test]
-fn the_first_failure_to_come_by_keys_is_told() {
+fn the_first_failed_source_of_keys_is_reported() {
     let Some(place) = begin() else { return };
     for (profile, parts) in [
         ("broken", &["profile \"broken\"", "no ticket: run kinit"][..]),
@@ -227,12 +227,12 @@ fn the_first_failure_to_come_by_keys_is_told() {
             let fragment =
                 if variables.is_empty() { format!("&aws.profile={profile}") } else { String::new() };
             let output = place.info("bucket", &fragment, variables);
-            let told = String::from_utf8_lossy(&output.stderr);
+            let message = String::from_utf8_lossy(&output.stderr);
             assert!(!output.status.success(), "{profile}");
             for part in parts {
-                assert!(told.contains(part), "{profile}: {part:?} is not in {told}");
+                assert!(message.contains(part), "{profile}: {part:?} is not in {message}");
             }
-            assert!(!told.contains("already taken") && !told.contains("tried"), "{profile}: {told}");
+            assert!(!message.contains("already taken") && !message.contains("tried"), "{profile}: {message}");
         }
     }
     assert_eq!(place.server.counts().total(), 0, "nothing is sent without keys");
@@ -244,13 +244,13 @@ fn the_first_failure_to_come_by_keys_is_told() {
     for (profile, part) in [("sso", "xpired"), ("role-of-environment", "go away")] {
         let keys = [("AWS_ACCESS_KEY_ID", "other"), ("AWS_SECRET_ACCESS_KEY", "other")];
         let output = place.info("bucket", &format!("&aws.profile={profile}"), &keys);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains(part), "{profile}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && message.contains(part), "{profile}: {message}");
     }
 }
 
 #[test]
-fn an_unsigned_request_that_is_refused_is_told_as_such() {
+fn a_refused_unsigned_request_says_that_it_was_unsigned() {
     let Some(place) = begin() else { return };
     let keys = [("AWS_ACCESS_KEY_ID", "HUSHHUSHid"), ("AWS_SECRET_ACCESS_KEY", "HUSHHUSHother")];
     let unsigned = [keys[0], keys[1], ("AWS_NO_SIGN_REQUEST", "YES")];
@@ -264,10 +264,10 @@ fn an_unsigned_request_that_is_refused_is_told_as_such() {
         ("public", "&aws.no_sign_request=1", &keys, ""),
     ] {
         let output = place.info(bucket, fragment, variables);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.success(), part.is_empty(), "{bucket} {fragment} {variables:?}: {told}");
-        assert!(told.contains(part), "{fragment} {variables:?}: {told}");
-        assert_eq!(told.contains("unsigned"), part.contains("unsigned"), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), part.is_empty(), "{bucket} {fragment} {variables:?}: {message}");
+        assert!(message.contains(part), "{fragment} {variables:?}: {message}");
+        assert_eq!(message.contains("unsigned"), part.contains("unsigned"), "{message}");
     }
     // The rc file says it too.
     place.file(".ncrc", "AWS.NO_SIGN_REQUEST=true\n");

@@ -47,7 +47,7 @@ fn everything_that_differs_is_named() {
         .replace("float w(x)", "float u(x)")
         .replace("w = 1", "u = 1");
     let other = make(folder.path(), "b.zarr", &changed);
-    let (code, told) = diff(&[text(&one), text(&other)]);
+    let (code, message) = diff(&[text(&one), text(&other)]);
     assert_eq!(code, 1);
     for line in [
         "attribute /v:units: \"m\" | \"km\"",
@@ -60,7 +60,7 @@ fn everything_that_differs_is_named() {
         "variable /g/w: only in the first",
         "variable /g/u: only in the second",
     ] {
-        assert!(told.lines().any(|found| found == line), "{line}\n{told}");
+        assert!(message.lines().any(|found| found == line), "{line}\n{message}");
     }
     assert_eq!(diff(&["-v", "v", "--header", text(&one), text(&other)]).1.lines().count(), 2);
 }
@@ -111,8 +111,8 @@ fn variables_that_are_nowhere_are_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let one = make(folder.path(), "a.zarr", CDL);
     let other = make(folder.path(), "b.zarr", &CDL.replace("group: g", "group: h"));
-    let (code, told) = crate::failure(&["diff", "-v", "v,nosuch", text(&one), text(&one)]);
-    assert!(code == 2 && told.contains("-v nosuch: no such variable in either dataset"), "{told}");
+    let (code, message) = crate::failure(&["diff", "-v", "v,nosuch", text(&one), text(&one)]);
+    assert!(code == 2 && message.contains("-v nosuch: no such variable in either dataset"), "{message}");
     assert_eq!(diff(&["-v", "v", text(&one), text(&other)]), (0, String::new()));
     // In a group that exists on one side only.
     assert_eq!(
@@ -122,7 +122,7 @@ fn variables_that_are_nowhere_are_a_failure() {
 }
 
 #[test]
-fn types_are_compared_by_what_they_are_made_of() {
+fn types_compare_by_their_members() {
     let folder = tempfile::tempdir().unwrap();
     let types = ["int(*) list;", "byte enum e { no = 0, yes = 1 };", "opaque(3) o;"];
     let of = |name, types: &[&str], last: &str| {
@@ -137,10 +137,10 @@ fn types_are_compared_by_what_they_are_made_of() {
     for name in ["b#mode=nc4", "b.zarr"] {
         assert_eq!(diff(&[text(&one), text(&of(name, &turned, ""))]), (0, String::new()), "{name}");
     }
-    let (code, told) = diff(&[text(&one), text(&of("c#mode=nc4", &turned, "o more;"))]);
+    let (code, message) = diff(&[text(&one), text(&of("c#mode=nc4", &turned, "o more;"))]);
     let expected =
         "type /c: compound {list l; e e(2, 3); double d} | compound {list l; e e(2, 3); double d; o more}\n";
-    assert_eq!((code, told.as_str()), (1, expected));
+    assert_eq!((code, message.as_str()), (1, expected));
 }
 
 /// Elements of every kind, in a block with mostly equal ones.
@@ -162,18 +162,18 @@ fn one_element_of_many_is_found() {
         };
         let (one, two) = (of("a", value), of("b", other));
         assert_eq!(diff(&[text(&one), text(&one)]).0, 0, "{ty}");
-        let (code, told) = diff(&[text(&one), text(&two)]);
+        let (code, message) = diff(&[text(&one), text(&two)]);
         assert!(
             code == 1
-                && told.starts_with("value /v(1000): ")
-                && told.contains("data of /v: 1 of 1001 elements"),
-            "{told}"
+                && message.starts_with("value /v(1000): ")
+                && message.contains("data of /v: 1 of 1001 elements"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn what_can_be_read_in_neither_is_not_the_same() {
+fn data_unreadable_in_both_files_are_not_equal() {
     let folder = tempfile::tempdir().unwrap();
     let one = store::ocean(folder.path());
     let other = folder.path().join("other.zarr");
@@ -188,13 +188,13 @@ fn what_can_be_read_in_neither_is_not_the_same() {
         }),
     ]);
     // The command reports failures in the form of other commands.
-    let (code, told) = failure(&["diff", text(&one), text(&one)]);
-    assert!(code == 2 && told.contains("NC_ENOFILTER") && told.contains("/odd"), "{told}");
+    let (code, message) = failure(&["diff", text(&one), text(&one)]);
+    assert!(code == 2 && message.contains("NC_ENOFILTER") && message.contains("/odd"), "{message}");
     let json = run(["diff", "--json", text(&one), text(&one)]);
     assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap()["same"], false);
     assert_eq!(diff(&["-v", "t", text(&one), text(&one)]), (0, String::new()));
     for list in ["", ","] {
-        let (code, told) = failure(&["diff", "-v", list, text(&one), text(&other)]);
-        assert!(code == 2 && told.contains("-v: no variable is named"), "{told}");
+        let (code, message) = failure(&["diff", "-v", list, text(&one), text(&other)]);
+        assert!(code == 2 && message.contains("-v: no variable is named"), "{message}");
     }
 }

@@ -34,7 +34,7 @@ fn data(flags: &[&str], file: &Path) -> String {
 }
 
 #[test]
-fn rows_are_told() {
+fn brief_comments_mark_rows() {
     let (_folder, file) = sample();
     let expected = "\n v =\n  // v(0, 0-2)\n    1, 2, _,\n  // v(1, 0-2)\n    4, 5, 6 ;\n\n c =\n  // c(0, 0-3)\n    \"abc\",\n  \
                     // c(1, 0-3)\n    \"de\" ;\n\n tb =\n  // tb(0,0)\n    0,\n  // tb(1,0)\n    1 ;\n}\n";
@@ -44,7 +44,7 @@ fn rows_are_told() {
 }
 
 #[test]
-fn elements_are_told() {
+fn full_comments_mark_elements() {
     let (_folder, file) = sample();
     let expected = "\n v =\n  1,   // v(0,0)\n    2,   // v(0,1)\n    _,  // v(0,2)\n    4,   // v(1,0)\n    5,   // v(1,1)\n    \
                     6;  // v(1,2)\n    \n sc = 1.5;  // sc(0)\n    \n c =\n  \"abc\",  // c(0,3)\n    \"de\";  // c(1,3)\n    }\n";
@@ -91,11 +91,11 @@ fn times_of_the_reference() {
             path = target;
         }
         let printed = run(["dump", "-t", "-n", name, text(&path)]);
-        let told = String::from_utf8_lossy(&printed.stderr);
+        let message = String::from_utf8_lossy(&printed.stderr);
         assert_eq!(
             String::from_utf8_lossy(&printed.stdout),
             fs::read_to_string(expected).unwrap(),
-            "{source} {told}"
+            "{source} {message}"
         );
     }
 }
@@ -117,7 +117,7 @@ fn the_header_as_ncml() {
 }
 
 #[test]
-fn what_is_no_number_has_the_names_of_c_in_ncml() {
+fn ncml_writes_nan_and_infinity_as_c_does() {
     let folder = tempfile::tempdir().unwrap();
     let (source, file) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
     fs::write(&source, "netcdf a { :d = NaN, 1.5, Infinity, -Infinity ; :f = NaNf, 1.f, -Infinityf ; }")

@@ -220,16 +220,16 @@ fn fits(text: &str, pattern: &str) -> bool {
 }
 
 #[test]
-fn every_mistake_is_told_so_that_it_can_be_mended() {
+fn error_messages_help_to_correct_mistakes() {
     let folder = folder();
     let before = contents(folder.path());
     let mut bad = Vec::new();
-    for (typed, code, told) in MISTAKES {
+    for (typed, code, message) in MISTAKES {
         let args: Vec<&str> = typed.split(' ').collect();
         let (found_code, found) = ncz(folder.path(), &args);
-        if found_code != *code || !fits(found.trim_end(), told) {
+        if found_code != *code || !fits(found.trim_end(), message) {
             bad.push(format!(
-                "$ ncz {typed}\n  expected {code}: {told}\n  found    {found_code}: {}",
+                "$ ncz {typed}\n  expected {code}: {message}\n  found    {found_code}: {}",
                 found.trim_end()
             ));
         }
@@ -254,7 +254,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn what_this_build_lacks_is_told_with_the_feature_that_brings_it() {
+fn errors_name_the_missing_feature() {
     let folder = folder();
     let plugins = Command::new(env!("CARGO_BIN_EXE_ncz")).args(["plugins"]).output().unwrap();
     let plugins = String::from_utf8(plugins.stdout).unwrap();
@@ -262,8 +262,11 @@ fn what_this_build_lacks_is_told_with_the_feature_that_brings_it() {
         if plugins.lines().any(|line| line.split_whitespace().any(|word| word == map)) {
             continue;
         }
-        let (code, told) = ncz(folder.path(), &["dump", url]);
+        let (code, message) = ncz(folder.path(), &["dump", url]);
         assert_eq!(code, 1);
-        assert!(told.contains("NC_ENOTBUILT") && told.contains(&format!("feature \"{map}\"")), "{told}");
+        assert!(
+            message.contains("NC_ENOTBUILT") && message.contains(&format!("feature \"{map}\"")),
+            "{message}"
+        );
     }
 }

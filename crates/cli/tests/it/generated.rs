@@ -12,8 +12,8 @@ use crate::{failure, out, run, text};
 /// Makes a dataset from a text; returns the message of a failure.
 fn generate(cdl: &Path, kind: &str, target: &Path) -> Result<(), String> {
     let made = run(["gen", "-k", kind, "-o", text(target), text(cdl)]);
-    let told = String::from_utf8_lossy(&made.stderr).into_owned();
-    if made.status.success() && told.is_empty() { Ok(()) } else { Err(told) }
+    let message = String::from_utf8_lossy(&made.stderr).into_owned();
+    if made.status.success() && message.is_empty() { Ok(()) } else { Err(message) }
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn every_classic_file_comes_back_from_its_text() {
         for kind in [kind(path), "nczarr"] {
             let target = folder.path().join(kind);
             match generate(&cdl, kind, &target) {
-                Err(told) if kind == "nczarr" && told.contains("UTF-8") => {}
-                Err(told) => bad.push(format!("{name}: {kind}: {told}")),
+                Err(message) if kind == "nczarr" && message.contains("UTF-8") => {}
+                Err(message) => bad.push(format!("{name}: {kind}: {message}")),
                 Ok(()) => {
                     let after = dump(&target);
                     // Texts of classic files are broken at line ends.
@@ -72,7 +72,7 @@ fn every_classic_file_comes_back_from_its_text() {
 }
 
 #[test]
-fn everything_that_atomic_types_can_say() {
+fn every_cdl_feature_of_atomic_types() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, target) = (folder.path().join("a.cdl"), folder.path().join("a.zarr"));
     fs::write(
@@ -125,11 +125,11 @@ data:
 }
 
 #[test]
-fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
+fn an_error_names_line_and_column_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, target) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
     let head = "netcdf a {\ndimensions:\n x = 2 ;\nvariables:\n int i(x) ;\n";
-    for (rest, place, told) in [
+    for (rest, place, message) in [
         ("data:\n i = 1, 2, 3 ;\n}", "7:14", "more than 2 values"),
         ("data:\n i = 1, 5000000000 ;\n}", "7:9", "5000000000 is no value of type int"),
         ("data:\n i = 1, \"a\" ;\n}", "7:9", "found text"),
@@ -222,14 +222,14 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
     ] {
         fs::write(&cdl, format!("{head}{rest}")).unwrap();
         let (code, said) = failure(&["gen", "-k", "nczarr", "-o", text(&target), text(&cdl)]);
-        assert!(code == 1 && said.contains(told), "{rest}: {said}");
+        assert!(code == 1 && said.contains(message), "{rest}: {said}");
         assert!(said.starts_with(&format!("ncz: {}:{place}: ", cdl.display())), "{rest} at {place}: {said}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{rest}");
     }
 }
 
 #[test]
-fn the_kind_is_what_is_asked_for_else_what_the_text_says() {
+fn the_kind_comes_from_the_flag_or_from_the_text() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("a.cdl");
     let target = folder.path().join("t.nc");
@@ -246,8 +246,8 @@ fn the_kind_is_what_is_asked_for_else_what_the_text_says() {
         assert_eq!(out(&args), "");
         assert_eq!(out(&["dump", "-k", text(&target)]).trim_end(), want, "{args:?}");
     }
-    let (code, told) = failure(&["gen", "-o", text(&target), text(&cdl)]);
-    assert!(code == 1 && told.contains("NC_EEXIST"), "{told}");
+    let (code, message) = failure(&["gen", "-o", text(&target), text(&cdl)]);
+    assert!(code == 1 && message.contains("NC_EEXIST"), "{message}");
 }
 
 /// A text with all special attributes.
@@ -272,7 +272,7 @@ data:
 "#;
 
 #[test]
-fn special_attributes_are_done_and_told_again() {
+fn special_attributes_take_effect_and_print_again() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("x.cdl");
     fs::write(&cdl, SPECIAL).unwrap();
@@ -335,9 +335,9 @@ fn codecs_without_a_number_come_back() {
     assert!(printed.contains("\\\"delta\\\"") && printed.contains("x:_DeflateLevel = 7 ;"), "{printed}");
     assert!(printed.contains(" x = 3, 5, 7, 9 ;"), "{printed}");
     fs::write(&cdl, "netcdf x { dimensions: x = 4 ; variables: int x(x) ; x:_Codecs = \"[{}]\" ; }").unwrap();
-    let (_, told) =
+    let (_, message) =
         failure(&["gen", "--clobber", "-o", &format!("{}#mode=nczarr,file", text(&target)), text(&cdl)]);
-    assert!(told.contains("x.cdl:1:54: NC_EINVAL: _Codecs") && told.contains("\"id\""), "{told}");
+    assert!(message.contains("x.cdl:1:54: NC_EINVAL: _Codecs") && message.contains("\"id\""), "{message}");
 }
 
 /// Constants of user-defined types in every form that the text allows.
@@ -408,7 +408,7 @@ data:
 }
 
 #[test]
-fn no_string_at_all_is_another_thing_than_an_empty_one() {
+fn a_null_string_differs_from_an_empty_string() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("x.cdl");
     fs::write(
@@ -512,8 +512,11 @@ fn long_whole_numbers_are_doubles() {
     assert_eq!(run(["diff", text(&target), text(&again)]).status.code(), Some(0));
     for ty in ["int", "int64", "uint64", "byte"] {
         fs::write(&cdl, of(ty, "123456789012345683968")).unwrap();
-        let told = failure(&["gen", "-o", text(&folder.path().join("z.nc")), "-k", "cdf5", text(&cdl)]).1;
-        assert!(told.contains("NC_ERANGE") && told.contains("123456789012345683968"), "{ty}: {told}");
+        let message = failure(&["gen", "-o", text(&folder.path().join("z.nc")), "-k", "cdf5", text(&cdl)]).1;
+        assert!(
+            message.contains("NC_ERANGE") && message.contains("123456789012345683968"),
+            "{ty}: {message}"
+        );
     }
 }
 
@@ -533,14 +536,14 @@ fn comments_between_marks_are_passed() {
         "netcdf x { }/*",
     ] {
         fs::write(&cdl, content).unwrap();
-        let (code, told) = failure(&["gen", "--check", text(&cdl)]);
-        assert!(code == 1 && told.contains("x.cdl:1:"), "{content}: {told}");
+        let (code, message) = failure(&["gen", "--check", text(&cdl)]);
+        assert!(code == 1 && message.contains("x.cdl:1:"), "{content}: {message}");
     }
 }
 
 /// Like ncgen: the positions of values follow from their order, and conflicting braces are refused.
 #[test]
-fn braces_that_do_not_fit_are_refused() {
+fn unbalanced_braces_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, target) = (folder.path().join("x.cdl"), folder.path().join("x.nc"));
     let text_of = |var: &str, values: &str| {
@@ -559,10 +562,10 @@ fn braces_that_do_not_fit_are_refused() {
         ("char v(n, m)", "{\"ab\"}, {\"c\"}", 5),
     ] {
         fs::write(&cdl, text_of(var, values)).unwrap();
-        let told = generate(&cdl, "nc4", &target).unwrap_err();
+        let message = generate(&cdl, "nc4", &target).unwrap_err();
         assert!(
-            told.contains(&format!("x.cdl:5:{column}: NC_EINVAL: braces inside")),
-            "{var} = {values}: {told}"
+            message.contains(&format!("x.cdl:5:{column}: NC_EINVAL: braces inside")),
+            "{var} = {values}: {message}"
         );
         assert!(!target.exists());
     }

@@ -8,7 +8,7 @@ fn input(name: &str) -> String {
 }
 
 #[test]
-fn scales_are_told_by_text_of_any_length() {
+fn dimension_scales_are_recognised_by_strings_of_any_length() {
     let printed = out(&["dump", "-h", &input("scale-class-vlen-string/in.h5")]);
     for line in ["\tx = 3 ;", "\ty = 2 ;", "double d(y, x) ;", "double x(x) ;", "double y(y) ;"] {
         assert!(printed.contains(line), "{printed}");
@@ -44,7 +44,7 @@ fn numbers_of_sixteen_bits_are_floats() {
 }
 
 #[test]
-fn a_type_that_netcdf_has_not_is_marked() {
+fn types_without_a_netcdf_counterpart_are_marked() {
     let from = input("odd-numbers/in.h5");
     let printed = out(&["dump", "-h", &from]);
     let line = printed.lines().find(|line| line.contains(" reference(")).unwrap();
@@ -60,8 +60,8 @@ fn parts_of_a_file_are_refused_by_the_name_of_their_driver() {
     for (name, driver) in
         [("fam_0.h5", "HDF5's family driver"), ("two.h5-m.h5", "HDF5's multi or split driver")]
     {
-        let (_, told) = failure(&["dump", &input(&format!("family-and-image-files/{name}"))]);
-        assert!(told.contains(driver), "{told}");
+        let (_, message) = failure(&["dump", &input(&format!("family-and-image-files/{name}"))]);
+        assert!(message.contains(driver), "{message}");
     }
 }
 

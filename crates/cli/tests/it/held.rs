@@ -13,11 +13,11 @@ fn made(folder: &Path, name: &str, kind: &str, cdl: &str) -> PathBuf {
 }
 
 /// Returns the report of a successful call.
-fn told(args: &[&str]) -> String {
+fn report(args: &[&str]) -> String {
     let output = run(args);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{args:?}: {told}");
-    told
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {message}");
+    message
 }
 
 const NULS: &str = r#"netcdf n {
@@ -57,7 +57,7 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     let target = folder.path().join("t.nc");
     let (code, error) = failure(&["copy", "--strict", "-k", "nc4", text(&source), text(&target)]);
     assert!(code == 1 && error.contains("--strict") && !target.exists(), "{error}");
-    let lost = told(&["copy", "-k", "nc4", text(&source), text(&target)]);
+    let lost = report(&["copy", "-k", "nc4", text(&source), text(&target)]);
     for line in [
         "variables with type string, now char: /s\n",
         "attributes with type string, now char: /:title, /s:one, /s:list\n",
@@ -86,8 +86,8 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     )
     .unwrap();
     out(&["gen", "-o", &source, text(&cdl)]);
-    let told = told(&["copy", "-k", "nc4", &source, text(&folder.path().join("end.nc"))]);
-    assert!(told.contains("loss: variables left out: /end (NC_ECHAR"), "{told}");
+    let message = report(&["copy", "-k", "nc4", &source, text(&folder.path().join("end.nc"))]);
+    assert!(message.contains("loss: variables left out: /end (NC_ECHAR"), "{message}");
 }
 
 #[test]
@@ -117,14 +117,14 @@ fn netcdf_4_refuses_strings_with_nul_inside() {
 }
 
 #[test]
-fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
+fn a_dimension_made_fixed_limits_its_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = "netcdf m { dimensions: t = UNLIMITED ; u = UNLIMITED ; variables: int a(t) ; int b(u) ; \
                data: a = 1, 2 ; b = 1 ; }";
     let source = made(folder.path(), "m.nc", "nc4", cdl);
     let target = folder.path().join("m7.nc");
-    let told = told(&["copy", "-7", text(&source), text(&target)]);
-    assert!(told.contains("loss: dimensions no longer unlimited: /u"), "{told}");
+    let message = report(&["copy", "-7", text(&source), text(&target)]);
+    assert!(message.contains("loss: dimensions no longer unlimited: /u"), "{message}");
     for var in ["/a", "/b"] {
         let values = |url: &Path| out(&["cat", text(url), var, "--format", "text"]);
         assert_eq!(values(&target), values(&source));
@@ -133,7 +133,7 @@ fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
 
 /// Classic files have the most significant byte first, characters like any others.
 #[test]
-fn the_byte_order_of_characters_is_none() {
+fn characters_have_no_byte_order() {
     let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4/types.hdf");
     let header = out(&["dump", text(&source)]);
@@ -143,7 +143,7 @@ fn the_byte_order_of_characters_is_none() {
     );
     for kind in ["nc4", "nczarr", "zarr"] {
         let target = folder.path().join(kind);
-        told(&["copy", "-k", kind, text(&source), text(&target)]);
+        report(&["copy", "-k", kind, text(&source), text(&target)]);
         let data =
             |url: &Path| out(&["dump", "-n", "x", text(url)]).split_once("data:").unwrap().1.to_owned();
         assert_eq!(data(&target), data(&source), "{kind}");
@@ -162,7 +162,7 @@ fn shards_by_size_are_for_dimensions_without_length_too() {
 }
 
 #[test]
-fn a_layout_that_the_target_has_not_is_refused() {
+fn an_unsupported_layout_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let source = made(
         folder.path(),
@@ -202,7 +202,7 @@ fn a_layout_that_the_target_has_not_is_refused() {
 /// Under the old tool's name it is only reported.
 #[cfg(unix)]
 #[test]
-fn nccopy_tells_of_a_layout_that_the_target_has_not() {
+fn nccopy_reports_an_unsupported_layout() {
     let folder = tempfile::tempdir().unwrap();
     let source = made(
         folder.path(),
@@ -218,10 +218,10 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
         std::process::Command::new(&nccopy).args(args).env_remove("NCTRACING").output().unwrap()
     };
     let output = call(&[]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("loss: filters left out: /v (NC_ENOTNC4"), "{told}");
-    assert!(told.contains("loss: chunks left out: /v (NC_ENOTNC4"), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("loss: filters left out: /v (NC_ENOTNC4"), "{message}");
+    assert!(message.contains("loss: chunks left out: /v (NC_ENOTNC4"), "{message}");
     assert_eq!(out(&["cat", text(&target), "--format", "text"]), "1 2 3 4\n");
     std::fs::remove_file(&target).unwrap();
     assert!(!call(&["--strict"]).status.success() && !target.exists());
@@ -229,7 +229,7 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
 
 /// Stored types with more meaning than the type of their elements.
 #[test]
-fn stored_types_that_become_others_are_told() {
+fn changed_stored_types_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (name, dtype, bytes, there) in [
         ("date", "<M8[s]", vec![1; 16], "string"),
@@ -253,13 +253,13 @@ fn stored_types_that_become_others_are_told() {
         for kind in ["zarr", "zarr,v3", "nczarr", "nc4"] {
             let path = folder.path().join("target");
             let target = format!("file://{}#mode={kind}", path.display());
-            let told = told(&["copy", "--clobber", text(&source), &target]);
+            let message = report(&["copy", "--clobber", text(&source), &target]);
             let line = format!("loss: variables with stored type {dtype}, now ");
-            assert_eq!(told.contains(&line), !there.is_empty(), "{dtype} {kind}: {told}");
+            assert_eq!(message.contains(&line), !there.is_empty(), "{dtype} {kind}: {message}");
             if !there.is_empty() {
                 assert!(
-                    told.lines().any(|told| told.contains(&line) && told.ends_with(": /v")),
-                    "{dtype} {kind}: {told}"
+                    message.lines().any(|message| message.contains(&line) && message.ends_with(": /v")),
+                    "{dtype} {kind}: {message}"
                 );
                 assert!(
                     failure(&["copy", "--clobber", "--strict", text(&source), &target])
@@ -358,7 +358,8 @@ fn the_classic_model_holds_strings_as_text_and_numbers_in_wider_types() {
                data: s = \"a\", \"bc\" ; u = 1, 2 ; }";
     let (source, target) = (made(folder.path(), "m.nc", "nc4", cdl), folder.path().join("m7.nc"));
     assert!(
-        told(&["copy", "-7", text(&source), text(&target)]).contains("variables with type uint, now int: /u")
+        report(&["copy", "-7", text(&source), text(&target)])
+            .contains("variables with type uint, now int: /u")
     );
     let printed = out(&["dump", text(&target)]);
     for line in [

@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn diff_tells_json_apart_that_netcdf_does_not() {
+fn diff_distinguishes_json_with_equal_netcdf_values() {
     let folder = tempfile::tempdir().unwrap();
     let one = |name: &str, value: Value| {
         let attributes = [("a".to_owned(), value)].into_iter().collect();

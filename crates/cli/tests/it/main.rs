@@ -137,7 +137,7 @@ fn dump_prints_cdl() {
 }
 
 #[test]
-fn dump_prints_what_can_be_read_and_fails() {
+fn dump_prints_readable_variables_and_fails() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::ocean(folder.path());
     let output = run(["dump", text(&url)]);
@@ -146,9 +146,9 @@ fn dump_prints_what_can_be_read_and_fails() {
         printed.contains(" tag =\n") && printed.contains(" t = 7, -8, 9 ;") && !printed.contains(" odd ="),
         "{printed}"
     );
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.starts_with(&format!("ncz: {}: NC_ENOFILTER: ", url.display())), "{told}");
-    assert!(told.contains("/odd") && told.contains("nosuch"), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.starts_with(&format!("ncz: {}: NC_ENOFILTER: ", url.display())), "{message}");
+    assert!(message.contains("/odd") && message.contains("nosuch"), "{message}");
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -206,8 +206,8 @@ fn a_failed_cat_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::ocean(folder.path());
     let file = folder.path().join("odd.npy");
-    let (code, told) = failure(&["cat", text(&url), "/odd", "-o", text(&file)]);
-    assert!(code == 1 && told.contains("NC_ENOFILTER"), "{told}");
+    let (code, message) = failure(&["cat", text(&url), "/odd", "-o", text(&file)]);
+    assert!(code == 1 && message.contains("NC_ENOFILTER"), "{message}");
     assert!(!file.exists());
 }
 
@@ -268,18 +268,18 @@ fn rm_deletes_datasets_and_nothing_else() {
     let other = folder.path().join("photos");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("a.jpg"), b"x").unwrap();
-    let (code, told) = failure(&["rm", text(&other)]);
-    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    let (code, message) = failure(&["rm", text(&other)]);
+    assert!(code == 1 && message.contains("NC_ENOTNC"), "{message}");
     assert!(other.join("a.jpg").exists());
     assert_eq!(out(&["rm", text(&url)]), "");
     assert!(!url.exists());
-    let (code, told) = failure(&["rm", text(&url)]);
-    assert!(code == 1 && told.contains("NC_ENOTFOUND"), "{told}");
+    let (code, message) = failure(&["rm", text(&url)]);
+    assert!(code == 1 && message.contains("NC_ENOTFOUND"), "{message}");
 }
 
 /// Foreign files in the directory of a dataset stay, for every writer.
 #[test]
-fn what_is_no_part_of_a_dataset_stays() {
+fn foreign_files_in_a_dataset_stay() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("x.cdl");
     let content = "netcdf x { dimensions: n = 4; variables: int v(n, n); int s; v:_ChunkSizes = 2, 2; data: v = 1, 2, 3; s = 1; group: g { \
@@ -307,10 +307,10 @@ fn what_is_no_part_of_a_dataset_stays() {
                 if !cdl.with_extension("nc").exists() {
                     out(&["gen", "-k", "nc4", "-o", text(&cdl.with_extension("nc")), text(&cdl)]);
                 }
-                let (code, told) = failure(&args);
+                let (code, message) = failure(&args);
                 assert!(
-                    code == 1 && told.contains(foreign) && told.contains("not part of"),
-                    "{kind} {args:?}: {told}"
+                    code == 1 && message.contains(foreign) && message.contains("not part of"),
+                    "{kind} {args:?}: {message}"
                 );
                 assert_eq!(fs::read(&place).unwrap(), b"precious");
                 assert_eq!(out(&["dump", text(&ds)]), before);
@@ -357,12 +357,12 @@ fn failures_name_the_place_and_the_flag() {
         (vec!["nosuch"], 2, "nosuch"),
         (vec!["--trace=loud", "plugins"], 2, "'--trace[=<N>]'"),
     ] {
-        let (found, told) = failure(&args);
-        assert_eq!(found, code, "{args:?}: {told}");
-        assert!(told.contains(part), "{args:?}: {told}");
+        let (found, message) = failure(&args);
+        assert_eq!(found, code, "{args:?}: {message}");
+        assert!(message.contains(part), "{args:?}: {message}");
     }
-    let (_, told) = failure(&["dump", "https://me:hush@h.example/x?hush#mode=zarr"]);
-    assert!(!told.contains("hush"), "{told}");
+    let (_, message) = failure(&["dump", "https://me:hush@h.example/x?hush#mode=zarr"]);
+    assert!(!message.contains("hush"), "{message}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn the_log_goes_to_standard_error() {
 }
 
 #[test]
-fn nobody_listens() {
+fn a_closed_output_pipe_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::one(folder.path());
     // Enough output to overflow a pipe without a reader.
@@ -402,7 +402,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn nobody_reads_the_log() {
+fn a_closed_log_pipe_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::one(folder.path());
     let copy = folder.path().join("copy.zarr");

@@ -18,8 +18,8 @@ fn objects_are_listed_printed_written_and_deleted() {
     out(&["map", "put", url, "odd/extra", text(&file)]);
     assert_eq!(out(&["map", "cat", url, "odd/extra"]), "{}");
     out(&["map", "rm", url, "odd/extra"]);
-    let (code, told) = failure(&["map", "cat", url, "odd/extra"]);
-    assert!(code == 1 && told.contains("odd/extra: no such object"), "{told}");
+    let (code, message) = failure(&["map", "cat", url, "odd/extra"]);
+    assert!(code == 1 && message.contains("odd/extra: no such object"), "{message}");
     out(&["map", "rm", "-r", url, "deep water"]);
     assert_eq!(out(&["map", "ls", url, "deep water"]), "");
     assert!(failure(&["map", "cat", url, "../x"]).1.contains(".."));
@@ -27,7 +27,7 @@ fn objects_are_listed_printed_written_and_deleted() {
 
 /// For any contents: only `rm` deletes all of it, after checking that it is a dataset.
 #[test]
-fn all_there_is_has_no_key() {
+fn rm_refuses_the_root_key() {
     let folder = tempfile::tempdir().unwrap();
     let photos = folder.path().join("photos");
     std::fs::create_dir(&photos).unwrap();
@@ -39,8 +39,8 @@ fn all_there_is_has_no_key() {
             ["rm", "-r", text(place), ""],
             ["rm", "--recursive", text(place), "//"],
         ] {
-            let (code, told) = failure(&[&["map"][..], &args].concat());
-            assert!(code == 1 && told.contains("use `ncz rm` to delete a dataset"), "{told}");
+            let (code, message) = failure(&[&["map"][..], &args].concat());
+            assert!(code == 1 && message.contains("use `ncz rm` to delete a dataset"), "{message}");
             assert!(is_there.exists(), "{args:?}");
         }
     }

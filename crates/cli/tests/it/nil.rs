@@ -50,18 +50,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn nil_stays_apart_from_empty_where_the_format_tells(
+    fn null_strings_differ_from_empty_strings_if_the_format_can(
         given in prop::collection::vec(prop::option::of("[a-z]{0,2}"), 1..8)
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| text(&folder.path().join(name)).to_owned();
         let list: Vec<NcString> =
             given.iter().map(|one| one.as_deref().map_or(NcString::nil(), NcString::from)).collect();
-        for (fragment, told) in
+        for (fragment, keeps_null) in
             [("#mode=nc4", true), ("#mode=nczarr,v3", true), ("#mode=nczarr,file", false), ("#mode=zarr,v3", false)]
         {
             let name = fragment.replace(['#', '=', ','], "-");
-            let expected = if told { given.clone() } else { empty(&given) };
+            let expected = if keeps_null { given.clone() } else { empty(&given) };
             store(&format!("{}{fragment}", path(&name)), &list);
             prop_assert_eq!(&read(&path(&name)), &expected, "{}", fragment);
             // An empty string from a format without null strings does not become null in a copy.
@@ -105,7 +105,7 @@ fn stored_empty_text_of_a_fixed_size_prints_as_such() {
 }
 
 #[test]
-fn nil_is_no_reason_to_refuse_attributes_that_were_stored_before() {
+fn null_strings_overwrite_stored_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("v2");
     let nul = || Values::String(vec!["\0".into(), "a".into()]);

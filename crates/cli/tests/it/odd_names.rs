@@ -97,7 +97,7 @@ fn look(url: &str, prefix: &str, shown: &[&str]) {
 }
 
 #[test]
-fn every_command_tells_of_nodes_whose_names_cannot_be_shown() {
+fn every_command_reports_nodes_with_invalid_names() {
     for v3 in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("a.zarr");

@@ -27,7 +27,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_read_is_never_written_over() {
+fn an_output_never_overwrites_its_source() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a.nc", "b.nc", "c.zip", "d.zarr"] {
         let source = sample(folder.path(), name);
@@ -49,8 +49,8 @@ fn what_is_read_is_never_written_over() {
                 ["cat", &source, "v", "--output", target],
                 ["view", &source, "v", "--html", target],
             ] {
-                let (code, told) = failure(&args);
-                assert!(code == 1 && told.contains("source and target overlap"), "{args:?}: {told}");
+                let (code, message) = failure(&args);
+                assert!(code == 1 && message.contains("source and target overlap"), "{args:?}: {message}");
                 assert_eq!(out(&["dump", &source]), before, "{args:?}");
                 assert_eq!(names(folder.path()), all, "{args:?}");
             }
@@ -61,13 +61,13 @@ fn what_is_read_is_never_written_over() {
     let store = sample(folder.path(), "e.zarr");
     let inside = format!("{store}/x.cdl");
     fs::write(&inside, CDL).unwrap();
-    let (code, told) = failure(&["gen", "--clobber", &inside, "-o", &store]);
-    assert!(code == 1 && told.contains("overlap") && Path::new(&inside).exists(), "{told}");
+    let (code, message) = failure(&["gen", "--clobber", &inside, "-o", &store]);
+    assert!(code == 1 && message.contains("overlap") && Path::new(&inside).exists(), "{message}");
 }
 
 /// The data of a dataset may lie in external files, and these may refer to further ones.
 #[test]
-fn nor_are_the_files_of_its_sources() {
+fn an_output_never_overwrites_files_of_virtual_sources() {
     let (folder, corpus) = (tempfile::tempdir().unwrap(), Path::new("../../tests/corpus/virtual"));
     let place = |name: &str| text(&folder.path().join(name)).to_owned();
     for name in ["top.h5", "mid.h5", "base.h5", "other.h5"] {
@@ -86,9 +86,12 @@ fn nor_are_the_files_of_its_sources() {
             &["cat", &source, "y", "-o", &target],
             &["view", &source, "y", "--html", &target],
         ] {
-            let (code, told) = failure(args);
+            let (code, message) = failure(args);
             let named = format!("{name} is one of the files that {source} is read from");
-            assert!(code == 1 && told.contains("NC_EINVAL") && told.contains(&named), "{args:?}: {told}");
+            assert!(
+                code == 1 && message.contains("NC_EINVAL") && message.contains(&named),
+                "{args:?}: {message}"
+            );
             assert_eq!(out(&["cat", &source, "y", "--format", "text"]), before, "{args:?}");
             assert_eq!(names(folder.path()), all, "{args:?}");
         }
@@ -99,13 +102,13 @@ fn nor_are_the_files_of_its_sources() {
 }
 
 #[test]
-fn what_was_there_stays_until_all_is_written() {
+fn an_old_file_stays_until_the_new_one_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let store = crate::store::ocean(folder.path());
     let file = folder.path().join("x.npy");
     fs::write(&file, "old").unwrap();
-    let (code, told) = failure(&["cat", text(&store), "/odd", "-o", text(&file)]);
-    assert!(code == 1 && told.contains("NC_ENOFILTER"), "{told}");
+    let (code, message) = failure(&["cat", text(&store), "/odd", "-o", text(&file)]);
+    assert!(code == 1 && message.contains("NC_ENOFILTER"), "{message}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "old");
     out(&["cat", text(&store), "/t", "-o", text(&file)]);
     assert!(fs::read(&file).unwrap().starts_with(b"\x93NUMPY"));
@@ -122,7 +125,7 @@ fn unheard(args: &[&str]) -> Option<i32> {
 }
 
 #[test]
-fn a_verdict_does_not_depend_on_who_reads_it() {
+fn exit_codes_do_not_depend_on_the_reader_of_the_output() {
     let folder = tempfile::tempdir().unwrap();
     let good = sample(folder.path(), "a.zarr");
     let bad = sample(folder.path(), "b.zarr");
@@ -167,8 +170,8 @@ fn elements_of_varying_length_are_printed() {
     }
     for format in ["npy", "raw"] {
         for var in ["v", "p"] {
-            let (code, told) = failure(&["cat", target, var, "--format", format]);
-            assert!(code == 1 && told.contains("NC_EBADTYPE"), "{told}");
+            let (code, message) = failure(&["cat", target, var, "--format", format]);
+            assert!(code == 1 && message.contains("NC_EBADTYPE"), "{message}");
         }
     }
 }
@@ -176,7 +179,7 @@ fn elements_of_varying_length_are_printed() {
 /// Whenever the program ends while it writes, the file gets its name only when it is complete.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_stopped_leaves_nothing() {
+fn a_killed_writer_leaves_no_partial_file() {
     use std::os::unix::process::ExitStatusExt as _;
 
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +211,7 @@ fn what_is_stopped_leaves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_nothing_makes_what_it_leads_to() {
+fn a_dangling_link_creates_its_target() {
     use std::os::unix::fs::symlink;
 
     let folder = tempfile::tempdir().unwrap();
@@ -223,6 +226,6 @@ fn a_link_to_nothing_makes_what_it_leads_to() {
         assert_eq!(fs::read(&real).unwrap(), b"1 2 3 4\n");
     }
     symlink("circle", folder.path().join("circle")).unwrap();
-    let (code, told) = failure(&["cat", &source, "v", "-o", text(&folder.path().join("circle"))]);
-    assert!(code == 1 && told.contains("circle"), "{told}");
+    let (code, message) = failure(&["cat", &source, "v", "-o", text(&folder.path().join("circle"))]);
+    assert!(code == 1 && message.contains("circle"), "{message}");
 }

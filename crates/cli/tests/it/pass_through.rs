@@ -110,8 +110,8 @@ fn an_absent_chunk_is_an_error_if_that_was_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let source = store(folder.path(), ZLIB);
     let url = format!("file://{}#mode=zarr&missing_chunks=error", source.display());
-    let (code, told) = failure(&["copy", &url, text(&folder.path().join("target.zarr"))]);
-    assert!(code == 1 && told.contains("NC_ENOOBJECT") && told.contains("v/1.1"), "{told}");
+    let (code, message) = failure(&["copy", &url, text(&folder.path().join("target.zarr"))]);
+    assert!(code == 1 && message.contains("NC_ENOOBJECT") && message.contains("v/1.1"), "{message}");
 }
 
 #[test]
@@ -166,12 +166,12 @@ fn a_damaged_chunk_is_found_by_verification() {
     let source = store(folder.path(), ZLIB);
     fs::write(source.join("v/2.0"), b"no stream").unwrap();
     let target = folder.path().join("target.zarr");
-    let (code, told) = failure(&["copy", text(&source), text(&target)]);
-    assert!(code == 1 && told.starts_with(&format!("ncz: {}: NC_EFILTER: ", text(&source))), "{told}");
-    assert!(told.contains("v/2.0") && !target.exists(), "{told}");
+    let (code, message) = failure(&["copy", text(&source), text(&target)]);
+    assert!(code == 1 && message.starts_with(&format!("ncz: {}: NC_EFILTER: ", text(&source))), "{message}");
+    assert!(message.contains("v/2.0") && !target.exists(), "{message}");
     let skipped = run(["copy", text(&source), text(&target), "--skip-unreadable"]);
-    let told = String::from_utf8(skipped.stderr).unwrap();
-    assert!(skipped.status.success() && told.contains("elements that cannot be read: /v"), "{told}");
+    let message = String::from_utf8(skipped.stderr).unwrap();
+    assert!(skipped.status.success() && message.contains("elements that cannot be read: /v"), "{message}");
     // Without verification the copy is as damaged as its source.
     let output = run(["copy", text(&source), text(&target), "--clobber", "--no-verify"]);
     assert!(output.status.success());
@@ -179,7 +179,7 @@ fn a_damaged_chunk_is_found_by_verification() {
     // The size of a chunk without a filter is checked in any case.
     let plain = store(folder.path(), "null");
     fs::write(plain.join("v/2.0"), b"too short").unwrap();
-    let (code, told) = failure(&["copy", text(&plain), text(&target), "--clobber", "--no-verify"]);
-    assert!(code == 1 && told.starts_with(&format!("ncz: {}: NC_ETRUNC: ", text(&plain))), "{told}");
-    assert!(told.contains("v/2.0"), "{told}");
+    let (code, message) = failure(&["copy", text(&plain), text(&target), "--clobber", "--no-verify"]);
+    assert!(code == 1 && message.starts_with(&format!("ncz: {}: NC_ETRUNC: ", text(&plain))), "{message}");
+    assert!(message.contains("v/2.0"), "{message}");
 }

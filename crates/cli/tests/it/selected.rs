@@ -32,8 +32,8 @@ impl Made {
     /// The dump of a copy.
     fn copy(&self, flags: &[&str]) -> String {
         let target = self.path("b.zarr");
-        let told = out(&[&["copy", "--clobber"], flags, &[text(&self.source), text(&target)]].concat());
-        assert_eq!(told, "");
+        let message = out(&[&["copy", "--clobber"], flags, &[text(&self.source), text(&target)]].concat());
+        assert_eq!(message, "");
         out(&["dump", "-n", "b", text(&target)])
     }
 }
@@ -94,9 +94,9 @@ fn some_groups_alone() {
     assert_eq!(has(&dump, &lines), [true, true, true, false, false, false, true], "{dump}");
     // Objects outside the selection are not reported as losses.
     let target = made.path("c.nc");
-    let told = crate::run(["copy", "-3", "-G", "/", text(&made.source), text(&target)]);
-    assert!(told.status.success());
-    assert_eq!(String::from_utf8_lossy(&told.stderr), "");
+    let message = crate::run(["copy", "-3", "-G", "/", text(&made.source), text(&target)]);
+    assert!(message.status.success());
+    assert_eq!(String::from_utf8_lossy(&message.stderr), "");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn kinds_and_flags_of_old_command_lines() {
 }
 
 #[test]
-fn a_plan_is_told_and_nothing_is_made() {
+fn a_dry_run_prints_the_plan_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, source, target) =
         (folder.path().join("a.cdl"), folder.path().join("a.zarr"), folder.path().join("b.zarr"));
@@ -221,8 +221,8 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
     assert_eq!(out(&["diff", text(&source), text(&at("stage.zarr"))]), "");
     // An absent object is an error if it is selected.
     let strict = format!("file://{}#missing_chunks=error", text(&source));
-    let told = failure(&[&["copy"], &args[..], &[&strict, text(&at("c.zarr"))]].concat());
-    assert!(told.1.contains("NC_ENOOBJECT") && !at("c.zarr").exists(), "{told:?}");
+    let message = failure(&[&["copy"], &args[..], &[&strict, text(&at("c.zarr"))]].concat());
+    assert!(message.1.contains("NC_ENOOBJECT") && !at("c.zarr").exists(), "{message:?}");
     // Absent objects stay absent.
     assert!(!at("b.zarr").join("none/0.0.0").exists());
     let left =
@@ -232,7 +232,7 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
 
 /// The recorded length of a field's strings grows with the strings, and never shrinks.
 #[test]
-fn strings_in_compounds_have_the_room_they_need() {
+fn strings_in_compounds_get_enough_room() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     for (said, expected) in [(10, "t.s.strlen = 36"), (300, "t.s.strlen = 300")] {
@@ -261,7 +261,7 @@ fn with_a_reference(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn only_what_is_selected_must_be_readable() {
+fn only_selected_variables_must_be_readable() {
     let folder = tempfile::tempdir().unwrap();
     let source = with_a_reference(folder.path());
     let target = folder.path().join("out.nc");
@@ -274,17 +274,17 @@ fn only_what_is_selected_must_be_readable() {
     // Its definition alone is lost as well, with a report.
     for flags in [["-v", "/All_Data/rad"], ["-g", "/All_Data"]] {
         let output = run(["copy", flags[0], flags[1], text(&source), text(&target)]);
-        let told = String::from_utf8(output.stderr).unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
         assert!(
             output.status.success()
-                && told.contains("variables skipped, because they cannot be read: /Data_Products/agg"),
-            "{told}"
+                && message.contains("variables skipped, because they cannot be read: /Data_Products/agg"),
+            "{message}"
         );
         assert!(out(&["dump", text(&target)]).contains("8, 9, 10, 11"));
         out(&["rm", text(&target)]);
     }
-    let (_, told) = failure(&["copy", "--strict", "-v", "/All_Data/rad", text(&source), text(&target)]);
-    assert!(told.contains("agg"), "{told}");
+    let (_, message) = failure(&["copy", "--strict", "-v", "/All_Data/rad", text(&source), text(&target)]);
+    assert!(message.contains("agg"), "{message}");
 }
 
 #[test]
@@ -293,16 +293,19 @@ fn unreadable_variables_can_be_left_out() {
     let source = with_a_reference(folder.path());
     for target in ["out.nc", "out.zarr"] {
         let target = folder.path().join(target);
-        let (code, told) = failure(&["copy", text(&source), text(&target)]);
-        assert!(code == 1 && told.contains("agg") && !target.exists(), "{told}");
+        let (code, message) = failure(&["copy", text(&source), text(&target)]);
+        assert!(code == 1 && message.contains("agg") && !target.exists(), "{message}");
         let output = run(["copy", "--skip-unreadable", text(&source), text(&target)]);
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() && told.contains("cannot be read: /Data_Products/agg ("), "{told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && message.contains("cannot be read: /Data_Products/agg ("),
+            "{message}"
+        );
         assert!(out(&["dump", text(&target)]).contains("8, 9, 10, 11"));
     }
     let target = folder.path().join("strict.nc");
-    let (_, told) = failure(&["copy", "--skip-unreadable", "--strict", text(&source), text(&target)]);
-    assert!(told.contains("agg") && !target.exists(), "{told}");
+    let (_, message) = failure(&["copy", "--skip-unreadable", "--strict", text(&source), text(&target)]);
+    assert!(message.contains("agg") && !target.exists(), "{message}");
 }
 
 /// A damaged chunk costs its elements only, and each is named.
@@ -321,18 +324,18 @@ fn unreadable_chunks_can_be_left_out() {
             let (code, _) = failure(&["copy", text(&source), text(&target)]);
             assert!(code == 1 && !target.exists());
             let output = run(["copy", "--skip-unreadable", text(&source), text(&target)]);
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert!(output.status.success(), "{told}");
+            let message = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "{message}");
             let dump = out(&["dump", text(&target)]);
             match damaged {
                 "v/1" => {
-                    assert!(told.contains("elements that cannot be read: /v (2 from 2: "), "{told}");
+                    assert!(message.contains("elements that cannot be read: /v (2 from 2: "), "{message}");
                     assert!(dump.contains("v = 1, 2, _, _, 5, 6 ;"), "{dump}");
                 }
                 // Text is scanned before the target is defined.
                 _ => assert!(
-                    told.contains("cannot be read: /s (") && !dump.contains("string s"),
-                    "{told}\n{dump}"
+                    message.contains("cannot be read: /s (") && !dump.contains("string s"),
+                    "{message}\n{dump}"
                 ),
             }
             out(&["rm", text(&target)]);

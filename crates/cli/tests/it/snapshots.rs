@@ -106,13 +106,13 @@ fn said(line: &str, place: &Path) -> String {
     assert_eq!(words[0], "ncz", "{line}");
     let output = ncz().args(&words[1..]).current_dir(place).env("NO_COLOR", "1").output().unwrap();
     let is_measured = words[1] == "bench" && output.status.success() && !words.contains(&"--help".to_owned());
-    let [printed, told] = [&output.stdout, &output.stderr]
+    let [printed, message] = [&output.stdout, &output.stderr]
         .map(|bytes| masked(&String::from_utf8(bytes.clone()).unwrap(), is_measured));
     let mut said = String::new();
     for line in printed.lines().take(head) {
         let _ = writeln!(said, "{line}");
     }
-    for line in told.lines() {
+    for line in message.lines() {
         let _ = writeln!(said, "! {line}");
     }
     match output.status.code() {
@@ -170,7 +170,7 @@ macro_rules! transcripts {
 transcripts!(bench cat copy diff dump explain gen_ help info manual map validate view);
 
 #[test]
-fn masks_hide_what_varies_and_nothing_else() {
+fn masks_hide_only_varying_numbers() {
     assert_eq!(masked(" 25 %  13 MB/s  0:03 left", false), " 25 %  N MB/s  M:SS left\n");
     assert_eq!(masked("v 12 of 13", false), "v 12 of 13\n");
     assert_eq!(masked("mem  zstd:3   1.25  x", true), "mem N N x\n");

@@ -69,8 +69,8 @@ fn store(folder: &Path, zarr: Zarr, shape: [u64; 2], chunk: [u64; 2], stored: &[
 
 /// The number of chunks that `validate --deep` read.
 fn chunks_read(url: &str) -> String {
-    let told = out(&["validate", "--deep", url]);
-    let count = told.split(", ").find(|part| part.contains("chunks read")).unwrap();
+    let message = out(&["validate", "--deep", url]);
+    let count = message.split(", ").find(|part| part.contains("chunks read")).unwrap();
     count.split(' ').next().unwrap().to_owned()
 }
 
@@ -98,8 +98,8 @@ fn only_stored_chunks_are_looked_at() {
         let (other, first) = (folder.join("other"), [([0, 5], 1.5), ([3, 3], 7.0)]);
         let other = store(&other, zarr, [MANY, MANY], [1000, 1000], &first);
         let output = run(["diff", text(&source), text(&other)]);
-        let told = String::from_utf8(output.stdout).unwrap();
-        assert!(told.contains("2000000 of 1000000000000 elements"), "{told}");
+        let message = String::from_utf8(output.stdout).unwrap();
+        assert!(message.contains("2000000 of 1000000000000 elements"), "{message}");
     }
 }
 
@@ -108,7 +108,7 @@ proptest! {
 
     /// The oracle is `cat` of the whole variable, which does not use the list of stored chunks.
     #[test]
-    fn sparse_copies_and_comparisons_are_those_of_dense_ones(
+    fn sparse_and_dense_copies_and_comparisons_agree(
         len in (60u64..90, 30u64..60),
         chunk in (1u64..5, 1u64..5),
         stored in prop::collection::btree_map((0u64..20, 0u64..15), 1u8..4, 0..12),
@@ -137,8 +137,8 @@ proptest! {
         chunks.push((at, 9.0));
         let other = store(&folder.path().join("b"), zarr, shape, chunk, &chunks);
         let extent = |dim: usize| chunk[dim].min(shape[dim] - at[dim] * chunk[dim]);
-        let told = String::from_utf8(run(["diff", text(&source), text(&other)]).stdout).unwrap();
+        let message = String::from_utf8(run(["diff", text(&source), text(&other)]).stdout).unwrap();
         let expected = format!("data of /v: {} of {} elements", extent(0) * extent(1), shape[0] * shape[1]);
-        prop_assert!(told.contains(&expected), "{}\n{}", expected, told);
+        prop_assert!(message.contains(&expected), "{}\n{}", expected, message);
     }
 }

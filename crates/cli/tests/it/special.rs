@@ -66,19 +66,19 @@ fn pipes_sockets_and_devices_are_refused_at_once_by_every_command() {
             vec!["rm", path],
             vec!["rm", "--force", path],
         ] {
-            let Some((code, told)) = ended(&args) else { panic!("{args:?} waits") };
+            let Some((code, message)) = ended(&args) else { panic!("{args:?} waits") };
             // `explain` reports the kind of file.
             let expected = if args[0] == "diff" { 2 } else { 1 };
-            assert!(code == Some(expected) || args[0] == "explain", "{args:?}: {code:?} {told}");
+            assert!(code == Some(expected) || args[0] == "explain", "{args:?}: {code:?} {message}");
             assert!(Path::new(path).symlink_metadata().is_ok(), "{args:?} removed it");
         }
     }
-    let (_, told) = ended(&["dump", text(&pipe)]).unwrap();
-    assert!(told.contains("named pipe"), "{told}");
+    let (_, message) = ended(&["dump", text(&pipe)]).unwrap();
+    assert!(message.contains("named pipe"), "{message}");
 }
 
 #[test]
-fn of_a_link_to_a_dataset_only_the_link_goes() {
+fn rm_of_a_link_keeps_the_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let directory = dataset(folder.path());
     let (file, archive) = (folder.path().join("x.nc"), folder.path().join("x.zip"));
@@ -94,9 +94,9 @@ fn of_a_link_to_a_dataset_only_the_link_goes() {
             {
                 let named = if dataset.is_dir() { named.as_str() } else { named.trim_end_matches('/') };
                 let output = run(if force { vec!["rm", "--force", named] } else { vec!["rm", named] });
-                let told = String::from_utf8(output.stderr).unwrap();
-                assert!(output.status.success() && told.contains("the link was removed"), "{told}");
-                assert!(told.contains(text(&dataset.canonicalize().unwrap())), "{told}");
+                let message = String::from_utf8(output.stderr).unwrap();
+                assert!(output.status.success() && message.contains("the link was removed"), "{message}");
+                assert!(message.contains(text(&dataset.canonicalize().unwrap())), "{message}");
                 assert!(
                     Path::new(named.trim_end_matches('/')).symlink_metadata().is_err(),
                     "{named} is there still"

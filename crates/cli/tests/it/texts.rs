@@ -299,9 +299,9 @@ enum Outcome {
 
 /// Features that formats lack: types, groups, names and dimensions in the classic ones; text that is not
 /// UTF-8 in Zarr.
-fn lacks(format: &Format, told: &str) -> bool {
+fn lacks(format: &Format, message: &str) -> bool {
     match format.name {
-        "nczarr2" | "nczarr3" => told.contains("is not UTF-8"),
+        "nczarr2" | "nczarr3" => message.contains("is not UTF-8"),
         "nc4" => false,
         _ => [
             "NC_ESTRICTNC3",
@@ -314,7 +314,7 @@ fn lacks(format: &Format, told: &str) -> bool {
             "NC_EVARSIZE",
         ]
         .iter()
-        .any(|code| told.contains(code)),
+        .any(|code| message.contains(code)),
     }
 }
 
@@ -325,8 +325,8 @@ fn make(format: &Format, source: &Path, target: &Path) -> Result<(), String> {
         args.extend(["-k", format.kind]);
     }
     args.push(text(source));
-    let told = String::from_utf8_lossy(&run(args).stderr).into_owned();
-    if told.is_empty() { Ok(()) } else { Err(told) }
+    let message = String::from_utf8_lossy(&run(args).stderr).into_owned();
+    if message.is_empty() { Ok(()) } else { Err(message) }
 }
 
 fn print(target: &Path, flags: &str) -> String {
@@ -338,16 +338,16 @@ fn check(root: &Path, case: &Case, format: &Format) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("x");
     let classic = format.name.starts_with("cdf");
-    if let Err(told) = make(format, &root.join(&case.source), &target) {
-        return if lacks(format, &told) { Outcome::Lacking } else { Outcome::Wrong(told) };
+    if let Err(message) = make(format, &root.join(&case.source), &target) {
+        return if lacks(format, &message) { Outcome::Lacking } else { Outcome::Wrong(message) };
     }
     let found = body(&print(&target, case.flags), classic);
     let Some(expected) = &case.expected else {
         // The printed text must print as itself.
         let (printed, again) = (folder.path().join("x.cdl"), folder.path().join("y"));
         fs::write(&printed, print(&target, "")).unwrap();
-        if let Err(told) = make(format, &printed, &again) {
-            return Outcome::Wrong(format!("printed, and not understood: {told}"));
+        if let Err(message) = make(format, &printed, &again) {
+            return Outcome::Wrong(format!("printed, and not understood: {message}"));
         }
         let again = print(&again, "");
         return match body(&again, classic) == body(&fs::read_to_string(&printed).unwrap(), classic) {

@@ -50,9 +50,9 @@ fn commands_end_within_the_configured_time() {
                     .env("NCRCENV_RC", rc)
                     .output()
                     .unwrap();
-                let (took, told) = (since.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned());
-                assert!(took < LONGEST, "{arguments:?}: {took:?}, {told}");
-                assert!(!output.status.success(), "{arguments:?}: {told}");
+                let (took, message) = (since.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned());
+                assert!(took < LONGEST, "{arguments:?}: {took:?}, {message}");
+                assert!(!output.status.success(), "{arguments:?}: {message}");
             });
         }
     });

@@ -21,7 +21,7 @@ const KINDS: [(&str, &[&str]); 7] = [
 ];
 
 #[test]
-fn one_who_is_alone_writes_by_gen_and_copy() {
+fn an_exclusive_user_writes_with_gen_and_copy() {
     if !out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
         return;
     }
@@ -49,10 +49,10 @@ fn one_who_is_alone_writes_by_gen_and_copy() {
             copy(&["--resume"]),
             vec!["map".to_owned(), "put".to_owned(), at.clone(), "key".to_owned(), cdl.clone()],
         ] {
-            let (code, told) = failure(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let (code, message) = failure(&args.iter().map(String::as_str).collect::<Vec<_>>());
             assert!(
-                code == 1 && told.contains("--exclusive") && !told.contains("secret"),
-                "{args:?}: {told}"
+                code == 1 && message.contains("--exclusive") && !message.contains("secret"),
+                "{args:?}: {message}"
             );
             assert_eq!(out(&["map", "ls", "-r", &at]), "", "{args:?}");
         }
@@ -93,8 +93,8 @@ fn a_store_does_not_get_the_name_of_a_file() {
     for ending in ["nc", "nc4", "cdf", "h5", "zip", "NC"] {
         let at = format!("http://key:secret@{}/bucket/case.{ending}#mode=s3", server.host());
         for args in [["gen", "-o", &at, &cdl], ["copy", "--clobber", &local, &at]] {
-            let (code, told) = failure(&args);
-            assert!(code == 1 && told.contains("#mode=nczarr"), "{args:?}: {told}");
+            let (code, message) = failure(&args);
+            assert!(code == 1 && message.contains("#mode=nczarr"), "{args:?}: {message}");
             assert_eq!(server.keys("bucket"), [""; 0], "{args:?}");
         }
     }
@@ -124,18 +124,18 @@ fn an_rc_file_says_that_forbidden_keys_are_absent() {
         }
     }
     let url = format!("{}/web/a.zarr", server.url());
-    let (code, told) = failure(&["dump", &url]);
-    assert!(code == 1 && told.contains("forbidden=absent"), "{told}");
+    let (code, message) = failure(&["dump", &url]);
+    assert!(code == 1 && message.contains("forbidden=absent"), "{message}");
     std::fs::write(&rc, format!("[{}/web]ZARR.FORBIDDEN=absent\n", server.url())).unwrap();
     let output = ncz().env("NCRCENV_RC", &rc).args(["dump", &url]).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("v = _, _, _, _ ;"), "{told}");
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && message.contains("v = _, _, _, _ ;"), "{message}");
     assert!(out(&["dump", "-n", "a", &format!("{url}#forbidden=absent")]).contains("_, _, _, _"));
 }
 
 /// Every command that reads, where listing is not allowed.
 #[test]
-fn commands_read_what_may_be_read_and_not_listed() {
+fn commands_read_stores_that_forbid_listing() {
     let maps = out(&["plugins"]);
     if !["s3", "http"]
         .iter()

@@ -153,8 +153,8 @@ fn the_default_of_a_type_stays_a_value_in_classic_files() {
     array("ulong", "uint64", &[[1, 0, 0, 0, 0, 0, 0, 0], 18446744073709551614_u64.to_le_bytes()].concat());
     let (from, to) = (text(&from), folder.path().join("out.nc"));
     let output = run(["copy", from, text(&to), "-k", "classic"]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
     for (var, expected) in [("short", "1 65535\n"), ("int", "1.0 4294967295.0\n")] {
         assert_eq!(out(&["cat", text(&to), var, "--format", "text"]), expected);
     }
@@ -162,8 +162,8 @@ fn the_default_of_a_type_stays_a_value_in_classic_files() {
     let header = out(&["dump", "-h", text(&to)]);
     for var in ["/long", "/ulong"] {
         assert!(
-            told.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])),
-            "{told} {header}"
+            message.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])),
+            "{message} {header}"
         );
     }
     assert!(

@@ -31,7 +31,7 @@ fn validate(args: &[&str]) -> (i32, Vec<String>) {
 }
 
 #[test]
-fn what_is_written_here_is_valid() {
+fn written_stores_are_valid() {
     for mode in ["nczarr", "zarr", "nczarr,v3", "zarr,v3", "nczarr,consolidated"] {
         let folder = tempfile::tempdir().unwrap();
         let store = good(folder.path(), mode);
@@ -93,7 +93,7 @@ fn case(name: &str) -> String {
 
 /// Documents are read by the rules of opening; deviations that these rules forgive are warnings.
 #[test]
-fn what_every_command_reads_is_no_error() {
+fn tolerated_deviations_are_warnings() {
     let (code, lines) = validate(&["--deep", &case("nan3.zarr")]);
     assert_eq!(code, 0, "{lines:?}");
     let odd = lines.iter().filter(|line| line.contains("has bare words such as NaN")).count();
@@ -162,14 +162,14 @@ fn a_node_that_no_list_names_is_a_warning() {
 }
 
 #[test]
-fn what_is_no_dataset_is_not_valid() {
+fn a_directory_without_a_dataset_is_invalid() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(validate(&[text(folder.path())]).0, 1);
 }
 
 /// Contiguous storage is read in blocks, neither element by element nor all at once.
 #[test]
-fn what_is_in_one_piece_is_read_in_blocks() {
+fn contiguous_data_are_read_in_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("x.cdl");
     for (name, kind, dims, blocks) in [

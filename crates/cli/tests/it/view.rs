@@ -32,7 +32,7 @@ fn a_slab_is_drawn() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn view_explains_why_it_cannot_draw() {
     let (_folder, target) = sample();
     for (flags, why) in [
         (&["c"][..], "not an array of numbers"),
@@ -41,8 +41,8 @@ fn what_cannot_be_drawn_is_said() {
         (&["--at", "x=1"], "--at x"),
         (&["--at", "time"], "expected dimension=index"),
     ] {
-        let told = failure(&[&["view", text(&target)], flags].concat()).1;
-        assert!(told.contains(why), "{flags:?}: {told}");
+        let message = failure(&[&["view", text(&target)], flags].concat()).1;
+        assert!(message.contains(why), "{flags:?}: {message}");
     }
 }
 
@@ -67,7 +67,7 @@ fn a_page_stands_alone() {
 }
 
 #[test]
-fn nothing_in_a_dataset_is_obeyed_by_a_terminal() {
+fn control_characters_of_a_dataset_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, target) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
     let text_of_it = "netcdf a { dimensions: x = 3; variables: double v(x); v:units = \"K\\033]0;gone\\007\\tm\"; data: v = 1, 2, 3; }";
@@ -83,10 +83,10 @@ fn drawings_are_no_larger_than_terminals() {
     let (_folder, target) = sample();
     for size in ["0", "1001", "100000000000000", "18446744073709551615", "x"] {
         for flag in ["--width", "--height"] {
-            let (code, told) = failure(&["view", text(&target), "--color", "true", flag, size]);
+            let (code, message) = failure(&["view", text(&target), "--color", "true", flag, size]);
             assert!(
-                code == 2 && told.contains("expected a number of characters from 1 to 1000"),
-                "{flag} {size}: {told}"
+                code == 2 && message.contains("expected a number of characters from 1 to 1000"),
+                "{flag} {size}: {message}"
             );
         }
     }

@@ -82,7 +82,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn what_is_no_dataset_is_not_packed_anew() {
+fn repack_refuses_archives_without_a_dataset() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("letters.zip");
     let bytes = zip(
@@ -90,13 +90,13 @@ fn what_is_no_dataset_is_not_packed_anew() {
         b"to be kept",
     );
     std::fs::write(&path, &bytes).unwrap();
-    let (code, told) = failure(&["repack", text(&path)]);
-    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    let (code, message) = failure(&["repack", text(&path)]);
+    assert!(code == 1 && message.contains("NC_ENOTNC"), "{message}");
     assert!(std::fs::read(&path).unwrap() == bytes);
 }
 
 #[test]
-fn what_is_no_object_stays_when_an_archive_is_packed_anew() {
+fn repack_keeps_foreign_members() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.zip");
     let array = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|i1","compressor":null,"fill_value":0,"order":"C","filters":null}"#;

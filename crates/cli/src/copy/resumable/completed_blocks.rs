@@ -45,7 +45,7 @@ mod tests {
         /// After some blocks of one shape, blocks of another shape count as complete only if these blocks
         /// cover them.
         #[test]
-        fn what_is_covered_was_moved(
+        fn covered_blocks_were_copied(
             dims in prop::collection::vec((1u64..7, 1u64..5, 1u64..5), 0..4), done in 0u64..40,
         ) {
             let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn records_round_trip() {
         let fingerprint = CopyFingerprint {
             content: Some(Content::default()),
             header: "h".into(),

@@ -9,7 +9,7 @@ use crate::{failure, out, text};
 
 /// A copy in a bucket is not a dataset until it is complete.
 #[test]
-fn a_copy_far_away_goes_on() {
+fn a_remote_copy_resumes() {
     if !out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
         return;
     }
@@ -32,18 +32,21 @@ fn a_copy_far_away_goes_on() {
             files.keys().filter(|key| key.contains(".z") || key.ends_with("zarr.json")).count()
         };
         assert!(documents(&stored()) == 0 && stored().contains_key(".ncz-copy"), "{:?}", stored().keys());
-        let told = failure(&["info", &url]).1;
-        assert!(told.contains("NC_ENOT"), "{told}");
+        let message = failure(&["info", &url]).1;
+        assert!(message.contains("NC_ENOT"), "{message}");
         // The network fails.
         let mut copy = Copy::start(&args(&["--resume"], &source, &url));
         assert_eq!(copy.records(10), 10);
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")));
-        let (code, told) = copy.end();
+        let (code, message) = copy.end();
         server.no_faults();
-        assert!(code == Some(1) && told.contains("run the same command with --resume to continue"), "{told}");
-        assert!(!told.contains("secret"), "{told}");
-        let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, &url]);
-        assert!(code == 1 && told.contains("an unfinished copy is there"), "{told}");
+        assert!(
+            code == Some(1) && message.contains("run the same command with --resume to continue"),
+            "{message}"
+        );
+        assert!(!message.contains("secret"), "{message}");
+        let (code, message) = failure(&["copy", "-c", "y/3,x/7", &source, &url]);
+        assert!(code == 1 && message.contains("an unfinished copy is there"), "{message}");
         out(&["copy", "-c", "y/3,x/7", "--resume", &source, &url]);
         let found = stored();
         assert!(found == expected, "{:?}", found.keys());
@@ -52,7 +55,7 @@ fn a_copy_far_away_goes_on() {
 
 /// With two copies to one place, the later one continues; the other stops, and removes nothing.
 #[test]
-fn another_copy_to_the_same_place_takes_nothing_away() {
+fn concurrent_copies_to_one_target_delete_nothing() {
     let folder = folder();
     let source = source(folder.path());
     let (blocks, expected) = whole(folder.path(), &source, &[], "");
@@ -69,15 +72,15 @@ fn another_copy_to_the_same_place_takes_nothing_away() {
     assert_eq!(first.records(10), 10);
     let mut second = Copy::start(&flags("2"));
     assert_eq!(second.records(5), 5);
-    let (code, told) = first.end();
-    assert!(code == Some(1) && told.contains("another copy writes there"), "{told}");
+    let (code, message) = first.end();
+    assert!(code == Some(1) && message.contains("another copy writes there"), "{message}");
     assert_eq!(second.end().0, Some(0));
     same(&target, &expected, &format!("{blocks} blocks"));
 }
 
 /// An existing partial copy stays, even if it was empty and the resuming copy fails at once.
 #[test]
-fn what_was_found_stays() {
+fn an_existing_partial_copy_stays() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
@@ -109,7 +112,7 @@ fn what_was_found_stays() {
     let before = files();
     let dry = out(&["copy", "-c", "y/3,x/7", "--clobber", "--dry-run", &source, text(&target)]);
     assert!(dry.contains("bytes in all") && files() == before);
-    let (code, told) = failure(&[
+    let (code, message) = failure(&[
         "copy",
         "-c",
         "y/3,x/7",
@@ -117,10 +120,10 @@ fn what_was_found_stays() {
         &source,
         &format!("{}#dimension_separator=/", text(&target)),
     ]);
-    assert!(code == 1 && told.contains("dimension_separator=/"), "{told}");
-    let (code, told) = failure(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
-    assert!(code == 1 && told.contains("plain/0.0"), "{told}");
-    assert_eq!(files(), before, "{told}");
+    assert!(code == 1 && message.contains("dimension_separator=/"), "{message}");
+    let (code, message) = failure(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    assert!(code == 1 && message.contains("plain/0.0"), "{message}");
+    assert_eq!(files(), before, "{message}");
     std::fs::remove_dir_all(&held).unwrap();
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
     same(&target, &expected, "");

@@ -8,7 +8,7 @@ use crate::copy_place::files;
 use crate::{out, text};
 
 #[test]
-fn killed_copies_go_on_to_the_same_bytes() {
+fn killed_copies_resume_to_the_same_bytes() {
     let folder = folder();
     let source = source(folder.path());
     let mut random = Random(std::process::id().into());
@@ -26,13 +26,13 @@ fn killed_copies_go_on_to_the_same_bytes() {
         for round in 0..rounds().div_ceil(4) {
             let target = folder.path().join(format!("copy{at}-{round}.zarr"));
             let url = format!("{}{mode}", text(&target));
-            let (mut told, mut kills) = (0, 0);
+            let (mut message, mut kills) = (0, 0);
             loop {
                 // Even without anything to resume.
                 let mut copy = Copy::start(&args(&[more, &["--resume"]].concat(), &source, &url));
                 let most = random.below(blocks / 3);
                 let records = copy.records(most);
-                told += records;
+                message += records;
                 for _ in 0..random.below(100_000) {
                     std::hint::spin_loop();
                 }
@@ -60,13 +60,13 @@ fn killed_copies_go_on_to_the_same_bytes() {
             assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
             // A resumed copy repeats only the blocks after the last record. The test may have missed records
             // that are still in the pipe.
-            assert!(told <= blocks + kills, "{told} of {blocks} blocks, {kills} kills");
+            assert!(message <= blocks + kills, "{message} of {blocks} blocks, {kills} kills");
         }
     }
 }
 
 #[test]
-fn other_memory_and_other_threads_go_on_too() {
+fn a_copy_resumes_with_other_memory_and_threads() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");

@@ -87,28 +87,28 @@ fn source_of(folder: &Path, rows: u64) -> String {
 /// A running copy.
 struct Copy {
     child: Child,
-    told: BufReader<io::PipeReader>,
+    message: BufReader<io::PipeReader>,
 }
 
 impl Copy {
     fn start(args: &[&str]) -> Self {
         // Small from the start: with a larger pipe the copy might finish before the pipe shrinks.
-        let (told, telling) = io::pipe().unwrap();
+        let (message, telling) = io::pipe().unwrap();
         fcntl(&telling, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
         let child = ncz().args(args).stdout(Stdio::null()).stderr(telling).spawn().unwrap();
-        Self { child, told: BufReader::with_capacity(1, told) }
+        Self { child, message: BufReader::with_capacity(1, message) }
     }
 
     /// Reads this many progress lines, or fewer if the copy ends before.
     fn records(&mut self, most: u64) -> u64 {
         let mut line = String::new();
-        (0..most).take_while(|_| self.told.read_line(&mut line).unwrap() > 0).count() as u64
+        (0..most).take_while(|_| self.message.read_line(&mut line).unwrap() > 0).count() as u64
     }
 
     /// Returns its exit code and the rest of its messages.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
-        self.told.read_to_string(&mut rest).unwrap();
+        self.message.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
     }
 
@@ -158,7 +158,7 @@ fn whole(folder: &Path, source: &str, more: &[&str], mode: &str) -> (u64, BTreeM
 }
 
 /// Checks that a copy equals an uninterrupted one.
-fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, told: &str) {
+fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, message: &str) {
     let mut found = files(target);
     // A lock file remains from replaced objects.
     found.remove(".nczarr-lock");
@@ -166,8 +166,8 @@ fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, told: &str) {
         some.keys().filter(|name| !others.contains_key(*name)).cloned().collect()
     };
     let (more, fewer) = (only(&found, expected), only(expected, &found));
-    assert!(more.is_empty() && fewer.is_empty(), "{told}: more: {more:?}, fewer: {fewer:?}");
+    assert!(more.is_empty() && fewer.is_empty(), "{message}: more: {more:?}, fewer: {fewer:?}");
     let other: Vec<_> =
         expected.iter().filter(|(name, bytes)| found[*name] != **bytes).map(|(name, _)| name).collect();
-    assert!(other.is_empty(), "{told}: {other:?}");
+    assert!(other.is_empty(), "{message}: {other:?}");
 }

@@ -10,7 +10,7 @@ use crate::copy_place::files;
 use crate::{failure, out, text};
 
 #[test]
-fn what_is_not_the_same_any_more_is_refused_and_stays() {
+fn a_resume_with_changed_inputs_is_refused() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
@@ -23,19 +23,24 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
         fs::File::options().write(true).open(&chunk).unwrap().set_modified(time).unwrap();
     };
     spoil(&vec![0xff; bytes.len()]);
-    let (code, told) = failure(&args(&[], &source, text(&target)));
-    assert!(code == 1 && told.contains("packed/7.0"), "{told}");
-    assert!(told.contains("run the same command with --resume to continue"), "{told}");
+    let (code, message) = failure(&args(&[], &source, text(&target)));
+    assert!(code == 1 && message.contains("packed/7.0"), "{message}");
+    assert!(message.contains("run the same command with --resume to continue"), "{message}");
     let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
     let before = files(kept);
-    let stays = |told: &str| {
-        let [kept] = &leftovers(folder.path())[..] else { panic!("{told}: {:?}", leftovers(folder.path())) };
-        assert!(files(kept) == before, "{told}");
+    let stays = |message: &str| {
+        let [kept] = &leftovers(folder.path())[..] else {
+            panic!("{message}: {:?}", leftovers(folder.path()))
+        };
+        assert!(files(kept) == before, "{message}");
     };
     let refused = |more: &[&str], what: &str| {
-        let (code, told) = failure(&[&["copy", "--resume"], more, &[&source, text(&target)]].concat());
-        assert!(code == 1 && told.contains("NC_EINVAL: --resume: ") && told.contains(what), "{told}");
-        stays(&told);
+        let (code, message) = failure(&[&["copy", "--resume"], more, &[&source, text(&target)]].concat());
+        assert!(
+            code == 1 && message.contains("NC_EINVAL: --resume: ") && message.contains(what),
+            "{message}"
+        );
+        stays(&message);
     };
     let flags = &["-c", "y/3,x/7"][..];
     refused(&[], "started with `-c y/3,x/7`, and is resumed without flags");
@@ -49,36 +54,38 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     let record = leftovers(folder.path())[0].join("copy.zarr/.ncz-copy");
     let written = fs::read(&record).unwrap();
     fs::write(&record, &written[..written.len() / 2]).unwrap();
-    let (_, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
-    assert!(told.contains(".ncz-copy: not a copy record"), "{told}");
+    let (_, message) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(message.contains(".ncz-copy: not a copy record"), "{message}");
     let record = leftovers(folder.path())[0].join("copy.zarr/.ncz-copy");
     fs::write(&record, &written).unwrap();
     // Another process resumes it.
     let holder = fs::File::open(&leftovers(folder.path())[0]).unwrap();
     holder.try_lock().unwrap();
-    let (_, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
-    assert!(told.contains("NC_EACCESS") && told.contains("is running"), "{told}");
+    let (_, message) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(message.contains("NC_EACCESS") && message.contains("is running"), "{message}");
     drop(holder);
     stays("nobody else");
     out(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
     // There is nothing left to resume.
-    let (code, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
-    assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
+    let (code, message) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(code == 1 && message.contains("use --clobber to replace a dataset"), "{message}");
     for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
-        let (code, told) =
+        let (code, message) =
             failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
         assert!(
-            code == 2 && told.contains("--resume: ") && told.contains("a copy to one file cannot be resumed"),
-            "{told}"
+            code == 2
+                && message.contains("--resume: ")
+                && message.contains("a copy to one file cannot be resumed"),
+            "{message}"
         );
     }
 }
 
 /// A resumed strict copy reports one message: the partial copy stays, with advice on finishing it.
 #[test]
-fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
+fn a_failed_strict_resume_says_how_to_finish() {
     let folder = folder();
     let source = source(folder.path());
     let more = ["-k", "zarr", "--plain"];
@@ -87,13 +94,16 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     assert_eq!(copy.records(20), 20);
     copy.kill();
     let go_on = [&["copy", "-c", "y/3,x/7", "--resume"], &more[..]].concat();
-    let (code, told) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
-    assert!(code == 1 && told.contains("loss: "), "{told}");
+    let (code, message) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
+    assert!(code == 1 && message.contains("loss: "), "{message}");
     assert!(
-        told.contains("the copy is not finished (--strict)") && !told.contains("nothing was copied"),
-        "{told}"
+        message.contains("the copy is not finished (--strict)") && !message.contains("nothing was copied"),
+        "{message}"
     );
-    assert!(told.contains("run the same command with --resume and without --strict to continue"), "{told}");
+    assert!(
+        message.contains("run the same command with --resume and without --strict to continue"),
+        "{message}"
+    );
     let finished = crate::run([&go_on[..], &[&source, text(&target)]].concat());
     assert!(finished.status.success(), "{}", String::from_utf8_lossy(&finished.stderr));
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
@@ -102,7 +112,7 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
 /// A new copy keeps the files of a running one: beside the target, in it, and in a bucket. The error names
 /// the owner.
 #[test]
-fn what_is_under_way_is_not_begun_anew() {
+fn a_running_copy_is_not_replaced() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
@@ -118,10 +128,13 @@ fn what_is_under_way_is_not_begun_anew() {
         let mut first = Copy::start(&args(&[], &source, url));
         assert_eq!(first.records(5), 5);
         let anew = ["copy", "-c", "y/3,x/7", "--clobber", &source, url];
-        let (code, told) = failure(&anew);
+        let (code, message) = failure(&anew);
         let who = format!("by process {}", first.child.id());
-        assert!(code == 1 && told.contains("NC_EACCESS") && told.contains("is running"), "{url}: {told}");
-        assert!(told.contains(&who) && !told.contains("secret"), "{url}: {told}");
+        assert!(
+            code == 1 && message.contains("NC_EACCESS") && message.contains("is running"),
+            "{url}: {message}"
+        );
+        assert!(message.contains(&who) && !message.contains("secret"), "{url}: {message}");
         // The running copy is untouched. After its process has ended, it can be resumed or replaced.
         first.kill();
         out(&anew);

@@ -11,7 +11,7 @@ use crate::{failure, out, text};
 const LONG: u64 = 2400;
 
 #[test]
-fn an_interrupted_copy_says_how_to_go_on() {
+fn an_interrupted_copy_says_how_to_resume() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
@@ -19,10 +19,10 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let mut copy = Copy::start(&args(&[], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
     copy.interrupt();
-    let (code, told) = copy.end();
-    assert_eq!(code, Some(130), "{told}");
+    let (code, message) = copy.end();
+    assert_eq!(code, Some(130), "{message}");
     let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
-    let last = told.lines().last().unwrap();
+    let last = message.lines().last().unwrap();
     let expected_line = format!(
         "ncz: {}: interrupted; the completed part stays in {}; run the same command with --resume to continue",
         target.display(),
@@ -33,8 +33,11 @@ fn an_interrupted_copy_says_how_to_go_on() {
     // Neither a dry run nor a copy without flags removes it.
     let there = files(kept);
     out(&["copy", "-c", "y/3,x/7", "--dry-run", &source, text(&target)]);
-    let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
-    assert!(code == 1 && told.contains("use --resume to continue it, --clobber to start over"), "{told}");
+    let (code, message) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
+    assert!(
+        code == 1 && message.contains("use --resume to continue it, --clobber to start over"),
+        "{message}"
+    );
     assert!(files(kept) == there);
     // No reader takes the partial copy for a dataset.
     assert!(failure(&["info", text(&kept.join("copy.zarr"))]).1.contains("NC_ENOTNC"));
@@ -48,38 +51,38 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
     copy.interrupt();
-    let (code, told) = copy.end();
-    assert_eq!(code, Some(130), "{told}");
-    assert!(told.ends_with("copy.nc: interrupted; the partial copy was removed\n"), "{told}");
+    let (code, message) = copy.end();
+    assert_eq!(code, Some(130), "{message}");
+    assert!(message.ends_with("copy.nc: interrupted; the partial copy was removed\n"), "{message}");
     assert!(!target.exists());
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
 /// A second Ctrl-C ends it at once; the message suggests resuming only if that is possible.
 #[test]
-fn a_copy_to_one_file_does_not_say_how_to_go_on() {
+fn a_copy_to_one_file_offers_no_resume() {
     let folder = folder();
     let source = source_of(folder.path(), LONG);
     let target = folder.path().join("copy.nc");
-    let (code, told) = Copy::start(&args(&["-k", "nc4"], &source, text(&target))).end();
+    let (code, message) = Copy::start(&args(&["-k", "nc4"], &source, text(&target))).end();
     assert!(
-        code == Some(0) && told.len() > 2 * PIPE as usize,
-        "what is told of a copy fits into the pipe: {}",
-        told.len()
+        code == Some(0) && message.len() > 2 * PIPE as usize,
+        "the messages of a copy fit into the pipe: {}",
+        message.len()
     );
     fs::remove_file(&target).unwrap();
     let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
     copy.interrupt();
     copy.interrupt();
-    let (code, told) = copy.end();
-    assert!(code == Some(130) && told.contains("copy.nc: interrupted; "), "{told}");
-    assert!(!told.contains("--resume") && !target.exists(), "{told}");
+    let (code, message) = copy.end();
+    assert!(code == Some(130) && message.contains("copy.nc: interrupted; "), "{message}");
+    assert!(!message.contains("--resume") && !target.exists(), "{message}");
 }
 
 /// A copy into an existing directory is made there.
 #[test]
-fn half_of_a_copy_in_its_place_is_no_dataset() {
+fn a_partial_copy_is_no_dataset() {
     let folder = folder();
     let source = source(folder.path());
     let (blocks, expected) = whole(folder.path(), &source, &[], "");
@@ -92,13 +95,13 @@ fn half_of_a_copy_in_its_place_is_no_dataset() {
     };
     begin(&[]);
     assert!(failure(&["info", text(&target)]).1.contains("NC_ENOTNC"));
-    let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
+    let (code, message) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
     assert!(
         code == 1
-            && told.contains(
+            && message.contains(
                 "an unfinished copy is there; use --resume to continue it, --clobber to start over"
             ),
-        "{told}"
+        "{message}"
     );
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
     same(&target, &expected, "");
@@ -110,21 +113,21 @@ fn half_of_a_copy_in_its_place_is_no_dataset() {
 }
 
 #[test]
-fn a_copy_that_replaces_goes_on_and_what_is_there_stays_until_then() {
+fn a_resumed_replacement_keeps_the_old_target_until_its_end() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
     let target = folder.path().join("copy.zarr");
     let old = nczarr::create(text(&target)).unwrap();
-    old.put_attribute("title", "what is there").unwrap();
+    old.put_attribute("title", "the old dataset").unwrap();
     old.close().unwrap();
     let before = files(&target);
     let mut copy = Copy::start(&args(&["--clobber"], &source, text(&target)));
     assert_eq!(copy.records(30), 30);
     copy.kill();
     assert!(files(&target) == before);
-    let (code, told) = failure(&args(&["--resume"], &source, text(&target)));
-    assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
+    let (code, message) = failure(&args(&["--resume"], &source, text(&target)));
+    assert!(code == 1 && message.contains("use --clobber to replace a dataset"), "{message}");
     out(&["copy", "-c", "y/3,x/7", "--clobber", "--resume", &source, text(&target)]);
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
@@ -132,7 +135,7 @@ fn a_copy_that_replaces_goes_on_and_what_is_there_stays_until_then() {
 
 /// Like a full disk: the target refuses writes for a while.
 #[test]
-fn a_target_that_takes_no_more_is_gone_on_with() {
+fn a_copy_resumes_after_its_target_was_full() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
@@ -143,9 +146,9 @@ fn a_target_that_takes_no_more_is_gone_on_with() {
     let held = leftovers(folder.path())[0].join("copy.zarr/holes/20.1/x");
     fs::create_dir_all(held.parent().unwrap()).unwrap();
     fs::write(&held, b"x").unwrap();
-    let (code, told) = copy.end();
-    assert!(code == Some(1) && told.contains("holes/20.1"), "{told}");
-    assert!(told.contains("run the same command with --resume to continue"), "{told}");
+    let (code, message) = copy.end();
+    assert!(code == Some(1) && message.contains("holes/20.1"), "{message}");
+    assert!(message.contains("run the same command with --resume to continue"), "{message}");
     assert!(!target.exists());
     fs::remove_dir_all(leftovers(folder.path())[0].join("copy.zarr/holes/20.1")).unwrap();
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
