@@ -209,7 +209,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn what_is_ready_was_filled_or_written(
+        fn ready_records_were_filled_or_written(
             steps in prop::collection::vec((0..5u8, 0..12u64, 1..6u64), 1..40)
         ) {
             let mut slow = Slow::default();
@@ -226,7 +226,7 @@ mod tests {
                         let (number, units) = slow.writing.swap_remove(at);
                         if !slow.claims.written(number) {
                             slow.set(units.clone(), Content::Of(number));
-                            prop_assert!(slow.claims.written(number), "nobody came in between");
+                            prop_assert!(slow.claims.written(number), "no other writer came in between");
                         }
                         let there = &slow.records[units.start as usize..units.end as usize];
                         prop_assert!(there.iter().all(|&content| content == Content::Of(number)));
@@ -258,12 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_was_disturbed_writes_again() {
+    fn a_disturbed_writer_writes_again() {
         let mut claims = RecordClaims::new(2);
         let (first, second) = (claims.claim(5), claims.claim(6));
         assert!(claims.is_writing(&(0..3)) && !claims.is_writing(&(6..9)));
         assert!(claims.written(second));
-        assert_eq!((claims.ready(), claims.end()), (2, 6), "nothing is counted before what lies before it");
+        assert_eq!((claims.ready(), claims.end()), (2, 6), "a record counts only after all earlier records");
         assert_eq!(claims.unfilled(&(0..3)), Some(2..3));
         claims.settle(&(2..3));
         assert_eq!((claims.ready(), claims.unfilled(&(0..3))), (3, None));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_claimed_or_filled_anew() {
+    fn lost_records_are_claimed_or_filled_again() {
         let mut claims = RecordClaims::new(0);
         let (first, second, third) = (claims.claim(1), claims.claim(2), claims.claim(3));
         claims.lost(third);

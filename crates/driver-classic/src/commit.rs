@@ -84,28 +84,28 @@ impl ClassicDataset {
         let mut new = header(committed.records.unwrap_or(UNTOLD))?;
         let mut range = difference(stored, &new);
         if layout.slots != current.layout.slots || !is_atomic(&range) {
-            return self.write_anew(model, layout, &current, committed);
+            return self.write_replacement(model, layout, &current, committed);
         }
         let alone = self.shared.gate.lock_exclusive()?;
-        let mut told = committed.records;
+        let mut counted = committed.records;
         if !range.is_empty() {
-            if told.is_none() {
+            if counted.is_none() {
                 // An unknown number of records is set by the first write. The counted data are stored before.
                 let records = self.records(model);
                 new = header(records)?;
                 range = difference(stored, &new);
                 if !is_atomic(&range) {
                     drop(alone);
-                    return self.write_anew(model, layout, &current, committed);
+                    return self.write_replacement(model, layout, &current, committed);
                 }
                 current.ensure_all(records, is_filling(model))?;
                 if self.is_durable() {
                     current.store.persist()?;
                 }
-                told = Some(records);
+                counted = Some(records);
             }
             current.store.write_at(range.start as u64, &new[range])?;
-            committed.records = told;
+            committed.records = counted;
             if self.is_durable() {
                 current.store.persist()?;
             }
@@ -151,7 +151,7 @@ impl ClassicDataset {
     }
 
     /// Writes a file with another layout and replaces this one.
-    fn write_anew(
+    fn write_replacement(
         &self,
         model: &Model,
         layout: FileLayout,

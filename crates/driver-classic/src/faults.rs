@@ -138,7 +138,7 @@ fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
 }
 
 #[test]
-fn whatever_write_fails_nothing_is_lost() {
+fn any_failed_write_loses_no_data() {
     for filling in [true, false] {
         for lasting in [1, 3] {
             let mut failed = 0;

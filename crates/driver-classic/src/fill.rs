@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_start_anew_where_they_begin() {
+    fn patterns_start_at_the_first_byte_of_each_fill() {
         for (len, item) in [(0, 4), (3, 1), (5, 2), (BLOCK as u64 * 2 + 7, 8), (BLOCK as u64, 1)] {
             let pattern: Vec<u8> = (1..=item).collect();
             let store = FileStore::memory(vec![9; 3]);

@@ -37,7 +37,7 @@ pub(crate) struct LoadedHeader {
 pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
     let mut faults = Vec::new();
     let kind = header.kind;
-    let told = header.records.unwrap_or(0);
+    let declared = header.records.unwrap_or(0);
     let mut model = Model::new();
     model.reserve(header.dims.len(), header.vars.len());
     let mut has_records = false;
@@ -49,7 +49,7 @@ pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
             );
         }
         has_records |= unlimited;
-        model.add_dim(GroupId::ROOT, name, if unlimited { told } else { len }, unlimited)?;
+        model.add_dim(GroupId::ROOT, name, if unlimited { declared } else { len }, unlimited)?;
     }
     model.group_mut(GroupId::ROOT)?.atts = header.atts;
     let mut stated = Vec::with_capacity(header.vars.len());
@@ -220,7 +220,7 @@ fn moved(layout: &FileLayout, records: u64, size: u64) -> Option<(VarId, String)
     (slot.begin > before && end > size).then(|| {
         let begin = slot.begin;
         let what = format!(
-            "it begins at byte {begin} and what is before it ends at {before}; values end at {end}, the file"
+            "it begins at byte {begin} and the data before it end at {before}; values end at {end}, the file"
         );
         (VarId(at as u32), format!("{what} at {size}: where it begins is damaged, or the file was cut"))
     })
@@ -235,7 +235,7 @@ fn check_places(kind: CdfVersion, model: &Model, layout: &FileLayout) -> Result<
                 let path = model.var_path(VarId(at as u32)).unwrap_or_default();
                 let (begin, most) = (slot.begin, kind.furthest());
                 let what = format!(
-                    "{path}: it begins at byte {begin}; what is before it ends at {end}, and no place is further than {most}"
+                    "{path}: it begins at byte {begin}; the data before it end at {end}, and no offset exceeds {most}"
                 );
                 return Err(ErrorKind::NotNc.context(what));
             }

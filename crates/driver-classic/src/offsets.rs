@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_no_file_has() {
+    fn impossible_sizes_are_errors() {
         let long = i64::MAX as u64 / 2;
         for (lens, places) in [(vec![long, 9], &[1, 2][..]), (vec![long], &[0, 1])] {
             let error = sizes(&model(&lens, &[(NcType::Double, places)])).unwrap_err();

@@ -117,7 +117,7 @@ fn open_store(
     let at = |error: nczarr_model::Error| error.at(request.target);
     let size = store.size()?;
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
-    let (told, len) = (header.records, header.len);
+    let (declared, len) = (header.records, header.len);
     if let Some(error) = header.long_dim.as_ref().filter(|_| !options.netcdf_c_rules) {
         return Err(at(error.clone()));
     }
@@ -157,7 +157,7 @@ fn open_store(
     let model = ModelCell::new(model);
     let committed = CommittedHeader {
         header,
-        records: told,
+        records: declared,
         edition: Some(model.edition()),
         model: Some(model.snapshot()),
         ..CommittedHeader::default()

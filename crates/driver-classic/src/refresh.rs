@@ -55,7 +55,7 @@ impl ClassicDataset {
 
     /// Switches to the file that is now at the path.
     fn switch_file(&self, current: &FileState, path: &Path) -> Result<()> {
-        let store = current.store.anew(single_file::open(path, false)?)?;
+        let store = current.store.of_same_kind(single_file::open(path, false)?)?;
         let (loaded, size) = self.load(&store, path)?;
         self.check_same(&loaded, path)?;
         if loaded.whole.saturating_sub(size) > PADDING {

@@ -118,7 +118,7 @@ impl FileStore {
     ///
     /// # Errors
     /// As [`FileStore::mapped`].
-    pub(crate) fn anew(&self, opened: OpenedFile) -> Result<Self> {
+    pub(crate) fn of_same_kind(&self, opened: OpenedFile) -> Result<Self> {
         match &self.place {
             #[cfg(feature = "mmap")]
             StorePlace::Mapped(_) => Self::mapped(opened.file, opened.path),

@@ -70,7 +70,7 @@ fn is_put_or_fill(found: &Values, put: &Values) -> bool {
 }
 
 #[test]
-fn what_is_counted_was_filled_or_written() {
+fn counted_records_were_filled_or_written() {
     let (_folder, path) = place("x.nc");
     let (ds, stopped, go) = stopping(&path);
     let (a, b) = two(&*ds);
@@ -82,7 +82,7 @@ fn what_is_counted_was_filled_or_written() {
         ds.sync().unwrap();
         let (_copied, killed) = found(&path);
         assert_eq!(all(&*killed, "b"), Values::Int(vec![7]));
-        assert!(is_put_or_fill(&all(&*killed, "a"), &long()), "neither zeros nor what was there before");
+        assert!(is_put_or_fill(&all(&*killed, "a"), &long()), "neither zeros nor old bytes");
         // Other threads also read written values or fill values meanwhile.
         assert!(is_put_or_fill(&get(&*ds, a, &[0, LONG - 5], &[1, 5]), &Values::Byte(vec![fill::BYTE; 5])));
         drop(go);
@@ -94,7 +94,7 @@ fn what_is_counted_was_filled_or_written() {
 }
 
 #[test]
-fn a_write_that_fails_late_does_not_take_what_came_meanwhile() {
+fn a_late_failure_keeps_records_written_in_between() {
     let (_folder, path) = place("x.nc");
     let (ds, stopped, go) = stopping(&path);
     let (a, b) = two(&*ds);
@@ -118,7 +118,7 @@ fn a_write_that_fails_late_does_not_take_what_came_meanwhile() {
 }
 
 #[test]
-fn what_a_failed_write_left_is_filled_when_it_counts() {
+fn records_of_a_failed_write_read_as_fill_values() {
     let (_folder, path) = place("x.nc");
     let (ds, stopped, go) = stopping(&path);
     let (a, b) = two(&*ds);
@@ -139,7 +139,7 @@ fn put_kept(data: &dyn VarData, start: &[u64], count: &[u64], values: &Values) -
 }
 
 #[test]
-fn closing_waits_for_who_writes() {
+fn closing_waits_for_writers() {
     for abort in [false, true] {
         let (_folder, path) = place("x.nc");
         let (ds, stopped, go) = stopping(&path);
@@ -167,13 +167,13 @@ fn closing_waits_for_who_writes() {
         let late = put_kept(&*kept, &[1], &[1], &Values::Int(vec![8])).unwrap_err();
         assert_eq!(late.kind(), ErrorKind::BadId);
         let ds = open(&path, true);
-        assert!(all(&*ds, "a") == long(), "all of what was put without an error is there");
+        assert!(all(&*ds, "a") == long(), "all data written without an error are there");
         ds.close().unwrap();
     }
 }
 
 #[test]
-fn who_closes_in_the_middle_of_a_write_is_told() {
+fn closing_during_a_write_is_an_error() {
     /// Closes the dataset during the transfer.
     struct Close(Mutex<Option<Arc<dyn Dataset>>>);
     impl Progress for Close {
@@ -197,7 +197,7 @@ fn who_closes_in_the_middle_of_a_write_is_told() {
     put(&*ds, b, &[0], &[1], &Values::Int(vec![7]));
     *close.0.lock().unwrap() = Some(Arc::clone(&ds));
     let error = try_put(&*ds, a, &[1, 0], &[1, LONG], &long()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::BadId, "nobody counts what came after closing: {error}");
+    assert_eq!(error.kind(), ErrorKind::BadId, "a write after closing is an error: {error}");
     assert_eq!(all(&*open(&path, false), "b"), Values::Int(vec![7]));
 }
 
@@ -229,7 +229,7 @@ fn small(path: &Path) -> VarId {
 }
 
 #[test]
-fn a_reader_goes_on_in_the_file_that_took_the_place() {
+fn a_reader_continues_in_a_rewritten_file() {
     let (folder, path) = place("x.nc");
     let v = small(&path);
     let reader = open(&path, false);
@@ -260,7 +260,7 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
 }
 
 #[test]
-fn a_reader_is_told_that_definitions_changed() {
+fn changed_definitions_are_an_error_for_a_reader() {
     type Change = fn(&dyn Dataset);
     let changes: [(&str, Change); 5] = [
         ("a variable", |ds| {
@@ -292,12 +292,12 @@ fn a_reader_is_told_that_definitions_changed() {
             assert_eq!(error.kind(), ErrorKind::FileMeta, "{what}: {error}");
             assert!(error.to_string().contains("x.nc"), "{what}: {error}");
         }
-        assert_eq!(all(&*reader, "v"), Values::Short(vec![1]), "{what}: what it knew is there as it was");
+        assert_eq!(all(&*reader, "v"), Values::Short(vec![1]), "{what}: the known data are unchanged");
     }
 }
 
 #[test]
-fn a_reader_is_told_that_another_file_is_there() {
+fn a_replaced_file_is_an_error_for_a_reader() {
     let (_folder, path) = place("x.nc");
     small(&path);
     let reader = open(&path, false);

@@ -14,7 +14,7 @@ fn shorts(values: &[i16]) -> Values {
 }
 
 #[test]
-fn what_was_not_written_is_filled() {
+fn unwritten_elements_read_as_fill_values() {
     for mode in ["cdf1", "cdf2", "cdf5"] {
         let (_folder, path) = place("x.nc");
         let ds = create(&path, mode);
@@ -41,7 +41,7 @@ fn what_was_not_written_is_filled() {
 }
 
 #[test]
-fn what_is_scaled_on_the_way_is_filled_first() {
+fn scaled_reads_see_fill_values() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));

@@ -50,7 +50,7 @@ fn bytes_are_opened_and_changed_in_a_copy() {
 }
 
 #[test]
-fn what_is_made_in_memory_is_the_file_it_would_be() {
+fn a_dataset_made_in_memory_equals_a_file() {
     for persist in [false, true] {
         let (_folder, path) = place("x.nc");
         let target = with_mode(&path, "cdf1");
@@ -125,7 +125,7 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
 }
 
 #[test]
-fn what_is_not_closed_well_is_not_written_back() {
+fn a_dropped_dataset_is_not_written_back() {
     let (folder, path) = place("x.nc");
     fs::write(&path, image()).unwrap();
     let ds = registry()
@@ -152,7 +152,7 @@ fn what_is_not_closed_well_is_not_written_back() {
 }
 
 #[test]
-fn a_file_is_not_in_memory() {
+fn a_dataset_in_a_file_has_no_memory_image() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
     assert_eq!(ds.image().unwrap_err().kind(), ErrorKind::InMemory);

@@ -43,7 +43,7 @@ fn value(path: &Path) -> Values {
 }
 
 #[test]
-fn what_is_replaced_belongs_to_one_until_it_is() {
+fn a_replaced_file_belongs_to_one_writer() {
     let (folder, path) = place("x.nc");
     fill(&*try_create(&path, Clobber::Refuse).unwrap(), 3, 1).unwrap();
     let access = Some(ErrorKind::Access);
@@ -83,7 +83,7 @@ fn what_is_replaced_belongs_to_one_until_it_is() {
 }
 
 #[test]
-fn what_came_to_a_place_meanwhile_is_not_overwritten() {
+fn a_file_that_appeared_in_between_is_not_overwritten() {
     for (clobber, expected) in [(Clobber::Refuse, ErrorKind::Exist), (Clobber::Replace, ErrorKind::Access)] {
         let (folder, path) = place("x.nc");
         let late = in_memory(&path, clobber).unwrap();
@@ -107,7 +107,7 @@ fn what_came_to_a_place_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn of_those_who_create_at_once_each_has_the_place_or_an_error() {
+fn concurrent_creators_get_the_file_or_an_error() {
     const EACH: u64 = 4;
     for round in 0..40 {
         let (folder, path) = place("x.nc");
@@ -143,7 +143,7 @@ fn of_those_who_create_at_once_each_has_the_place_or_an_error() {
 }
 
 #[test]
-fn who_clears_away_never_takes_what_is_being_made() {
+fn cleanup_never_removes_a_file_in_creation() {
     let (folder, path) = place("x.nc");
     fill(&*try_create(&path, Clobber::Refuse).unwrap(), 3, 0).unwrap();
     let start = Barrier::new(4);
@@ -178,7 +178,7 @@ fn who_clears_away_never_takes_what_is_being_made() {
 
 #[cfg(unix)]
 #[test]
-fn links_stay_links_and_what_they_lead_to_is_replaced() {
+fn links_stay_links_and_their_targets_are_replaced() {
     let (folder, path) = place("x.nc");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

@@ -112,7 +112,7 @@ fn records_larger_than_a_block_are_moved() {
 
 #[cfg(unix)]
 #[test]
-fn small_changes_happen_in_place_and_others_beside_it() {
+fn small_changes_are_made_in_place_and_large_ones_in_a_new_file() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let (folder, path) = place("x.nc");
     sample(&path, "cdf1");
@@ -170,7 +170,7 @@ fn an_abort_keeps_data_and_forgets_definitions() {
 }
 
 #[test]
-fn an_abort_keeps_what_was_changed_in_data_mode() {
+fn an_abort_keeps_changes_made_in_data_mode() {
     for redefined in [false, true] {
         let (_folder, path) = place("x.nc");
         sample(&path, "cdf1");
@@ -218,7 +218,7 @@ fn an_abort_before_the_first_definitions_ended_leaves_no_file() {
 }
 
 #[test]
-fn what_is_replaced_stays_until_the_new_file_has_a_header() {
+fn a_replaced_file_stays_until_the_new_header_exists() {
     let (folder, path) = place("x.nc");
     sample(&path, "cdf1");
     let start = || {
@@ -246,7 +246,7 @@ fn what_is_replaced_stays_until_the_new_file_has_a_header() {
 }
 
 #[test]
-fn writers_go_on_while_definitions_come() {
+fn writes_continue_during_redefinitions() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf2");
     let t = dim(&*ds, "t", 0);
@@ -280,7 +280,7 @@ fn writers_go_on_while_definitions_come() {
 }
 
 #[test]
-fn all_of_it_works_durably() {
+fn writes_and_redefinitions_work_with_fsync() {
     let (_folder, path) = place("x.nc");
     let mut options = Options::default();
     options.durability = Durability::Fsync;
@@ -299,7 +299,7 @@ fn all_of_it_works_durably() {
 }
 
 #[test]
-fn only_one_writes() {
+fn a_second_writer_is_refused() {
     let (_folder, path) = place("x.nc");
     sample(&path, "cdf1");
     let ds = open(&path, true);

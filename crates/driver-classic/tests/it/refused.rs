@@ -15,7 +15,7 @@ fn kind<T>(outcome: nczarr_model::Result<T>) -> Option<ErrorKind> {
 }
 
 #[test]
-fn what_a_format_cannot_hold() {
+fn unsupported_definitions_are_refused() {
     for (mode, wide) in [("cdf1", false), ("cdf2", false), ("cdf5", true)] {
         let (_folder, path) = place("x.nc");
         let ds = create(&path, mode);
@@ -64,7 +64,7 @@ fn names_are_stored_in_nfc() {
 }
 
 #[test]
-fn sizes_that_only_the_last_variable_may_have() {
+fn only_the_last_variable_may_exceed_the_size_limit() {
     let big = |ds: &dyn Dataset, name: &str, first: DimId, bytes: u64| {
         let x = dim(ds, &format!("{name}_x"), bytes / 4);
         var(ds, name, NcType::Int, &[first, x])
@@ -103,7 +103,7 @@ fn sizes_that_only_the_last_variable_may_have() {
         assert_eq!(kind(ds._enddef(0, 0, 0, 0)), expected, "{mode} {fixed:?} {records:?}");
         ds.abort().unwrap();
         if expected.is_some() {
-            assert!(!path.exists(), "what was never finished is gone");
+            assert!(!path.exists(), "an unfinished file is gone");
         }
     }
 }
@@ -128,7 +128,7 @@ fn sizes_beyond_a_field_are_stored_as_its_largest_number() {
 }
 
 #[test]
-fn files_that_are_cut_short() {
+fn truncated_files() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
@@ -163,7 +163,7 @@ fn files_that_are_cut_short() {
 }
 
 #[test]
-fn damage_that_shows() {
+fn detectable_damage_is_an_error() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 6));
@@ -220,7 +220,7 @@ fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn damage_that_shows_only_when_everything_is_looked_at() {
+fn damage_found_only_by_a_full_check_is_an_error() {
     let (_folder, path) = place("x.nc");
     // The entry of a one-letter name: padding, rank, dimension, attributes, type, size and begin.
     let entry =
@@ -275,7 +275,7 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
 }
 
 #[test]
-fn a_size_that_the_places_contradict_counts_for_nothing() {
+fn offsets_overrule_a_wrong_size() {
     let (_folder, path) = place("x.nc");
     let entry =
         |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
@@ -339,7 +339,7 @@ fn a_size_that_the_places_contradict_counts_for_nothing() {
 }
 
 #[test]
-fn places_that_the_format_cannot_tell() {
+fn negative_offsets_are_errors() {
     let (_folder, path) = place("x.nc");
     let mut bytes = small(&["a"], &[]);
     let at = bytes.windows(4).rposition(|window| window == *b"a\0\0\0").unwrap() + 28;
@@ -349,7 +349,7 @@ fn places_that_the_format_cannot_tell() {
 }
 
 #[test]
-fn what_a_dead_process_left_goes_and_nothing_else() {
+fn only_leftovers_of_dead_processes_are_removed() {
     let (folder, path) = place("x.nc");
     fs::write(&path, small(&["a"], &["r"])).unwrap();
     let names =
@@ -359,14 +359,14 @@ fn what_a_dead_process_left_goes_and_nothing_else() {
     let at_work = fs::File::open(folder.path().join(names[1])).unwrap();
     at_work.lock().unwrap();
     drop(open(&path, false));
-    assert_eq!(files(folder.path()).len(), 7, "who reads removes nothing");
+    assert_eq!(files(folder.path()).len(), 7, "a reader removes nothing");
     open(&path, true).close().unwrap();
     assert!(!folder.path().join(names[0]).exists());
     assert_eq!(files(folder.path()).len(), 6);
 }
 
 #[test]
-fn what_is_no_classic_file_is_left_alone() {
+fn other_files_are_not_replaced() {
     let (folder, path) = place("x.nc");
     let over = |clobber| {
         registry().create(&Place::url(with_mode(&path, "classic")), clobber, false, &Options::default())

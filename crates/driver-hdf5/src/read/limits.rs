@@ -27,7 +27,7 @@ fn heap(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_name_may_not_be_read_again_and_again() {
+fn repeated_reads_of_one_name_are_limited() {
     let file = file(heap(1 << 20));
     let heap = LocalHeap::read(&file, 0).unwrap();
     let read = (0..65_535).map_while(|_| heap.text(&file, 0).ok()).count();
@@ -124,7 +124,7 @@ fn old_fill_values_are_shared_among_the_new_ones() {
 }
 
 #[test]
-fn a_header_goes_on_at_a_place_once() {
+fn a_header_continuation_that_loops_is_an_error() {
     // The continuation is the header's own messages.
     let file = file(header(16, 0, &[16, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0]));
     let error = ObjectHeader::read(&file, 0).unwrap_err();
@@ -159,7 +159,7 @@ fn numbers_of_arrays_in_compounds_in_arrays_are_turned() {
 }
 
 #[test]
-fn an_array_of_which_there_is_nothing_takes_nothing() {
+fn an_empty_array_takes_no_memory() {
     // A list of all numbers would have 2^29 entries.
     let ty = array(array(number(2), 1 << 14), 1 << 15);
     assert_eq!(values::numbers(&ty, NcType::Short, &[]), Some(Values::Short(Vec::new())));

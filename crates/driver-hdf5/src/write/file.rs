@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_used_again_and_never_twice() {
+    fn free_space_is_reused_once() {
         let file = WritableFile::memory(Vec::new());
         let first = file.allocate(20).unwrap();
         let second = file.allocate(100).unwrap();

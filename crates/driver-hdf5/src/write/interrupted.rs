@@ -58,7 +58,7 @@ fn put(ds: &WritableDataset, var: VarId, row: u64, value: i32) {
 }
 
 #[test]
-fn the_file_is_what_it_was_when_metadata_were_last_written() {
+fn an_interrupted_file_has_its_last_written_metadata() {
     let ds = new();
     let (t, x) = (ds.def_dim(ROOT, "t", None).unwrap(), ds.def_dim(ROOT, "x", Some(8)).unwrap());
     let v = ds.def_var(ROOT, "v", NcType::Int, &[t, x]).unwrap();

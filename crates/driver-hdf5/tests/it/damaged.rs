@@ -39,7 +39,7 @@ fn write_to(bytes: Vec<u8>) -> bool {
     if ds.sync().is_ok() {
         let image = ds.image().unwrap();
         let again = registry.open_bytes(&Place::url("x.nc"), image.into(), false, &options);
-        again.unwrap_or_else(|error| panic!("what was written cannot be read: {error}"));
+        again.unwrap_or_else(|error| panic!("written data cannot be read: {error}"));
     }
     let _ = ds.close();
     true

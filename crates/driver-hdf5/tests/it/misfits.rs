@@ -172,7 +172,7 @@ fn message(header: &[u8], kind: u8, mark: &[u8]) -> usize {
 const ATTRIBUTE: u8 = 12;
 
 #[test]
-fn dimensions_that_lead_nowhere_are_damage() {
+fn dangling_dimension_references_are_damage() {
     let mut image = image();
     change(&mut image, b"the-mark", |header| {
         replace(header, b"_Netcdf4Coordinates", b"_Netcdf4coordinates");
@@ -195,7 +195,7 @@ fn dimensions_that_lead_nowhere_are_damage() {
 }
 
 #[test]
-fn damaged_attributes_of_what_is_only_a_type_close_no_file_for_readers() {
+fn damaged_attributes_of_a_named_type_are_ignored_by_readers() {
     let mut image = image();
     change(&mut image, b"the-mark", |header| {
         // Without a shape it is a named type. netCDF ignores its attributes.
@@ -248,7 +248,7 @@ fn an_address_behind_the_end_is_damage_and_not_absence() {
 }
 
 #[test]
-fn strings_of_many_collections_are_read_by_who_writes() {
+fn a_writer_reads_strings_of_many_collections() {
     let ds = create("nc4");
     let x = dim(&*ds, "x", 3000);
     let v = var(&*ds, "v", NcType::String, &[x]);

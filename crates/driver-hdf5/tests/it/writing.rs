@@ -18,7 +18,7 @@ fn a_variable_with_uncountable_elements_is_refused() {
 }
 
 #[test]
-fn what_is_put_is_there_and_what_is_not_is_the_fill_value() {
+fn unwritten_elements_read_as_fill_values() {
     let ds = create("nc4");
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 4));
     let grows = var(&*ds, "grows", NcType::Short, &[t, x]);
@@ -75,7 +75,7 @@ fn long_fill_values_of_many_strings_never_written_are_read() {
 }
 
 #[test]
-fn a_file_does_not_grow_by_what_is_written_again() {
+fn rewriting_data_does_not_grow_a_file() {
     let ds = create("nc4");
     let x = dim(&*ds, "x", 10_000);
     let v = var(&*ds, "v", NcType::Int, &[x]);
@@ -96,7 +96,7 @@ fn kind<T>(result: nczarr_model::Result<T>) -> ErrorKind {
 }
 
 #[test]
-fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
+fn unsupported_definitions_are_refused() {
     let ds = create("nc4");
     let x = dim(&*ds, "x", 2);
     assert_eq!(kind(ds.def_var(ROOT, "v", NcType::Int, &[x; 33])), ErrorKind::MaxDims);
@@ -157,7 +157,7 @@ fn a_layout_changes_until_there_are_data() {
 }
 
 #[test]
-fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
+fn an_aborted_file_is_removed_and_a_written_one_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.nc");
     let ds = create_at(&path).unwrap();
@@ -184,7 +184,7 @@ fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
 }
 
 #[test]
-fn who_writes_while_it_is_closed_is_told_or_is_heard() {
+fn a_write_during_closing_is_stored_or_an_error() {
     for _ in 0..20 {
         let ds = create("nc4");
         let x = dim(&*ds, "x", 64);
@@ -230,7 +230,7 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
 }
 
 #[test]
-fn who_reads_a_file_keeps_those_out_who_would_write_it() {
+fn a_reader_locks_out_writers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.nc");
     let open = |writable| registry().open(&Place::url(path.to_str().unwrap()), writable, &Options::default());

@@ -177,12 +177,12 @@ pub(crate) fn preserve_json(
     }
     let mut state = catalog.write_state();
     state.extend(&model)?;
-    let told = match var {
+    let preserved = match var {
         Some(id) => state.vars.get_mut(id.index()).map(|var| &mut var.preserved_json),
         None => state.groups.get_mut(group.index()).map(|group| &mut group.preserved_json),
     };
-    if let Some(told) = told {
-        told.put(name, values.clone(), json);
+    if let Some(preserved) = preserved {
+        preserved.put(name, values.clone(), json);
     }
     Ok(())
 }

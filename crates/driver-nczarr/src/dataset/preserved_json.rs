@@ -14,7 +14,7 @@ pub(crate) struct PreservedJson(Vec<(String, Values, Json)>);
 impl PreservedJson {
     /// Returns the JSON of an attribute, if its values are unchanged.
     pub(super) fn get(&self, name: &str, values: &Values) -> Option<&Json> {
-        let (.., json) = self.0.iter().find(|(known, told, _)| known == name && told == values)?;
+        let (.., json) = self.0.iter().find(|(known, stored, _)| known == name && stored == values)?;
         Some(json)
     }
 

@@ -206,13 +206,13 @@ pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut 
 
 /// Whether a reader would derive the same dimensions from the arrays alone.
 fn is_implied(model: &Model, group: &nczarr_model::Group) -> Result<bool> {
-    let (mut told, mut known) = (Vec::new(), HashSet::new());
+    let (mut listed, mut known) = (Vec::new(), HashSet::new());
     for &var in group.vars.values() {
-        told.extend(model.var(var)?.dims.iter().filter(|&&dim| known.insert(dim)));
+        listed.extend(model.var(var)?.dims.iter().filter(|&&dim| known.insert(dim)));
     }
     // An empty unlimited dimension is declared too: readers then know it when writers extend it.
     let plain = |id| model.dim(id).is_ok_and(|dim| !dim.unlimited && !dim.is_empty());
-    Ok(told.iter().copied().eq(group.dims.values()) && told.iter().all(|&&dim| plain(dim)))
+    Ok(listed.iter().copied().eq(group.dims.values()) && listed.iter().all(|&&dim| plain(dim)))
 }
 
 /// Appends the members of an array's annotation that do not concern attributes.

@@ -89,9 +89,9 @@ pub(super) fn load(mut tree: RawTree, reading: &ReadContext<'_>) -> Result<Datas
             var.dims =
                 resolve_dims(&mut loaded.model, group, &meta.shape, names, (declared, is_v3), &mut others)?;
             if let Some(given) = given {
-                let told =
+                let assigned =
                     if is_v3 { dim_names::of(&loaded.model, var)? } else { dim_names(&loaded.model, var)? };
-                loaded.stale_dims |= given != told;
+                loaded.stale_dims |= given != assigned;
             }
         }
         loaded.add_var(shared, key, stored)?;

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_tell_what_is_there() {
+    fn markers_describe_the_stored_array() {
         let zarray = value(r#"{"dtype": ">i4", "fill_value": [7], "_nczarr_array": {}, "x": 1}"#);
         let defects = WriterBugs { swapped: true, wide_char: true };
         assert_eq!(text(&marker(&zarray, defects)), r#"{"dtype": "<i4", "fill_value": 7, "x": 1}"#);

@@ -113,7 +113,7 @@ mod tests {
     use nczarr_dispatch::Limits;
 
     #[test]
-    fn the_root_tells_the_generation() {
+    fn the_root_shows_the_nczarr_version() {
         let value = |text: &str| parse(text.as_bytes(), &Limits::default()).unwrap();
         let (lower, upper) = (value(r#"{"_nczarr_superblock": {}}"#), value(r#"{"_NCZARR_SUPERBLOCK": {}}"#));
         let plain = value("{}");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_others() {
+    fn types_of_other_versions() {
         let both = WriterBugs { swapped: true, wide_char: true };
         for (name, expected) in [
             (">i4", Some("<i4")),

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_meant_is_found() {
+    fn only_unambiguous_names_resolve() {
         let displaced = ["h", "k"].map(|text| Key::new(text).unwrap());
         for (there, expected) in [
             (&["/g/x"][..], Some("/g/x")),

@@ -203,7 +203,7 @@ impl Committer {
         for level in levels.iter().rev() {
             self.documents().store(&model, level, committed)?;
         }
-        // After the documents: what is written from here on repeats them.
+        // After the documents: later writes repeat them.
         if is_unaware && !committed.consolidate && is_consolidated(&self.catalog)? {
             committed.consolidate = true;
             if !finally {

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_added_stays_and_what_we_took_away_goes() {
+    fn additions_of_others_and_own_deletions_are_merged() {
         let document = |arrays: &str, dims: &str| {
             format!(
                 "{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}"

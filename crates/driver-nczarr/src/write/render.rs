@@ -243,7 +243,7 @@ impl Renderer<'_> {
         &self,
         model: &Model,
         out: &mut AttributesWriter<'_>,
-        (raw, told): (&Object, &PreservedJson),
+        (raw, preserved_json): (&Object, &PreservedJson),
         name: &str,
         values: &Values,
         dtype: Option<&DType>,
@@ -272,7 +272,7 @@ impl Renderer<'_> {
         }
         let start = out.next(name).len();
         let typed = self.catalog.annotate || out.records.is_some();
-        match preserved(told, name, values, self.catalog) {
+        match preserved(preserved_json, name, values, self.catalog) {
             Some(json) => write_strict(json, out.out),
             None => {
                 attributes::write(values, &self.catalog.options.limits, typed, out.out)
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_written_as_it_was_read_but_for_its_shape() {
+    fn only_the_shape_of_a_rewritten_array_changes() {
         let document = r#"{"zarr_format": 2, "shape": [7,10], "dtype": "<i4", "chunks": [4,3], "fill_value": 0, "order": "F", "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 0}], "dimension_separator": "/", "extra": [1]}"#;
         let mut meta = read(document);
         assert_eq!(text(&meta, &[7, 10]), document);

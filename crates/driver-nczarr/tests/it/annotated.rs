@@ -57,7 +57,7 @@ fn is_left_aside(dataset: &dyn Dataset) -> bool {
 }
 
 #[test]
-fn what_netcdf_knows_comes_back() {
+fn netcdf_annotations_restore_the_model() {
     let map = sample();
     let expected = [
         (
@@ -91,7 +91,7 @@ fn what_netcdf_knows_comes_back() {
 }
 
 #[test]
-fn nothing_is_said_that_is_known_anyway() {
+fn annotations_repeat_no_known_facts() {
     for modes in ["zarr,annotate", "zarr", "zarr,annotate,noxarray", "nczarr,annotate"] {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
@@ -113,7 +113,7 @@ fn nothing_is_said_that_is_known_anyway() {
 }
 
 #[test]
-fn it_stays_true_when_we_write_again() {
+fn annotations_stay_correct_after_writes() {
     let map = sample();
     let before = map.objects();
     open_rw(&map).close().unwrap();
@@ -135,7 +135,7 @@ fn it_stays_true_when_we_write_again() {
 }
 
 #[test]
-fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
+fn annotations_distinguish_fill_values_from_zarr_defaults() {
     let map = TestMap::new(&[]);
     let d = create(&map, "zarr,annotate");
     let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
@@ -304,7 +304,7 @@ fn types_hold_for_values_that_fit() {
 }
 
 #[test]
-fn nonsense_is_left_aside() {
+fn invalid_annotations_are_ignored() {
     for annotation in [
         "1",
         "[]",
@@ -359,7 +359,7 @@ fn one_variable_opened_alone_is_the_same() {
 }
 
 #[test]
-fn where_dimensions_have_no_names_nothing_holds_that_needs_them() {
+fn dimension_annotations_are_ignored_without_names() {
     let d = open_with(&sample(), "zarr,noxarray", false, &Options::default()).unwrap();
     let model = d.model().snapshot();
     assert!(model.dims().all(|(_, dim)| dim.name.starts_with("_Anonymous_Dim_")));

@@ -34,7 +34,7 @@ fn dataset() -> std::sync::Arc<TestMap> {
 }
 
 #[test]
-fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
+fn faults_of_the_root_are_errors_of_opening() {
     for (key, from, to, kind, words) in [
         (
             ".zattrs",
@@ -83,7 +83,7 @@ fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
 }
 
 #[test]
-fn what_is_wrong_with_a_group_stays_with_it() {
+fn a_damaged_group_leaves_others_readable() {
     for (key, from, to, path, words) in [
         (".zattrs", "[\"g\"]", "[\"g\",\"h\"]", "/h", ["h/.zgroup"].as_slice()),
         ("g/.zattrs", GATTRS, "{}", "/g", &["g", "_nczarr_group"]),
@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_group_stays_with_it() {
 }
 
 #[test]
-fn what_is_wrong_with_a_variable_stays_with_it() {
+fn a_damaged_variable_leaves_others_readable() {
     for (key, from, to, kind, words) in [
         ("v/.zarray", ZARRAY, "", ErrorKind::NcZarr, ["v/.zarray"].as_slice()),
         ("v/.zarray", "\"shape\": [4]", "\"shape\": 4", ErrorKind::NcZarr, &["v/.zarray", "\"shape\""]),

@@ -43,7 +43,7 @@ fn number(dataset: &dyn Dataset, var: Option<VarId>, name: &str) -> Option<i32> 
 }
 
 #[test]
-fn of_one_name_one_definition_wins() {
+fn one_of_concurrent_definitions_of_a_name_wins() {
     // One dataset is new and one is opened. The opened one asks the storage for each name.
     for opened in [false, true] {
         let map = TestMap::new(&[]);
@@ -138,7 +138,7 @@ fn threads_define_rename_delete_write_and_commit() {
 }
 
 #[test]
-fn a_layout_is_that_of_the_last_edit_whoever_asks_for_data_meanwhile() {
+fn the_last_edit_of_a_layout_counts_despite_data_access() {
     let map = TestMap::new(&[]);
     let d = with_variables(&map, "nczarr", 1);
     let v = var(&*d, "v0");
@@ -160,7 +160,7 @@ fn a_layout_is_that_of_the_last_edit_whoever_asks_for_data_meanwhile() {
 }
 
 #[test]
-fn commits_from_a_pool_wait_for_nobody_in_it() {
+fn commits_in_a_thread_pool_do_not_deadlock() {
     let map = TestMap::new(&[]);
     let d = with_variables(&map, "nczarr", 300);
     let x = d.inq_dimid(ROOT, "x").unwrap();
@@ -231,7 +231,7 @@ fn datasets_of_several_threads_lose_nothing() {
 }
 
 #[test]
-fn attributes_come_before_what_makes_an_array_whatever_the_map_does() {
+fn attributes_are_written_before_array_documents() {
     for (modes, eager) in [("nczarr", false), ("nczarr", true), ("zarr", true)] {
         let map = TestMap::new(&[]);
         if eager {
@@ -259,7 +259,7 @@ fn attributes_come_before_what_makes_an_array_whatever_the_map_does() {
 }
 
 #[test]
-fn what_a_map_forgot_is_not_taken_for_stored() {
+fn objects_dropped_by_a_map_are_written_again() {
     let map = TestMap::new(&[]);
     let d = with_variables(&map, "nczarr", 5);
     for kept in 0..4 {
@@ -368,7 +368,7 @@ fn attributes_of_two_writers_are_all_there() {
 
 /// Consolidated metadata of a group is removed before a change below the group, and only then.
 #[test]
-fn consolidated_metadata_of_groups_does_not_grow_old() {
+fn consolidated_metadata_of_groups_stays_current() {
     for (modes, key) in [("nczarr", "g/.zmetadata"), ("zarr", "g/.zmetadata"), ("zarr,v3", "g/zarr.json")] {
         for change in 0..4 {
             let map = TestMap::new(&[]);
@@ -413,7 +413,7 @@ fn consolidated_metadata_of_groups_does_not_grow_old() {
 /// Consolidated metadata lists the documents of both writers. If one writer may lack a document, it is
 /// removed.
 #[test]
-fn consolidated_metadata_lacks_nothing_of_another_writer() {
+fn consolidated_metadata_includes_another_writers_objects() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
         // One writer creates the dataset and one opens it. The other writer defines a variable or only an
         // attribute.
@@ -460,7 +460,7 @@ fn consolidated_metadata_lacks_nothing_of_another_writer() {
 /// Another writer changes a document after this one has read it to repeat it. The last consolidated metadata
 /// repeats the change.
 #[test]
-fn consolidated_metadata_repeats_a_change_made_meanwhile() {
+fn consolidated_metadata_includes_a_concurrent_change() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
         let is_v3 = modes.ends_with("v3");
         let map = TestMap::new(&[]);
@@ -482,7 +482,7 @@ fn consolidated_metadata_repeats_a_change_made_meanwhile() {
 /// Another writer adds consolidated metadata while this one stores its change. The metadata repeats the
 /// change.
 #[test]
-fn consolidated_metadata_that_appears_meanwhile_repeats_the_change() {
+fn new_consolidated_metadata_includes_a_concurrent_change() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
         let is_v3 = modes.ends_with("v3");
         let map = TestMap::new(&[]);

@@ -16,7 +16,7 @@ fn version() -> String {
 
 /// Several threads plan the layouts. The errors are the same as with one thread.
 #[test]
-fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named() {
+fn an_impossible_layout_names_the_first_bad_variable() {
     for modes in ["nczarr", "zarr,v3"] {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
@@ -99,7 +99,7 @@ fn arrays(modes: &str, kinds: &[usize], change: &[(usize, usize)]) -> Vec<String
 
 /// Equal variables share one layout. Each variable has the same layout as it would have alone.
 #[test]
-fn variables_between_others_are_stored_as_if_they_were_alone() {
+fn variables_do_not_affect_the_documents_of_others() {
     let turns = (0..KINDS.len()).flat_map(|a| [a, a, (a + 1) % KINDS.len(), (a + 5) % KINDS.len(), 0, 0]);
     let turns: Vec<usize> = turns.collect();
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
@@ -396,7 +396,7 @@ fn attributes_come_back_bit_for_bit() {
 }
 
 #[test]
-fn what_cannot_be_stored_is_refused() {
+fn unsupported_definitions_are_refused() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
     let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
@@ -503,7 +503,7 @@ fn separators_and_consolidated_metadata() {
 }
 
 #[test]
-fn what_stands_there_is_not_lost() {
+fn existing_objects_are_not_lost() {
     let map = TestMap::new(&[(".zgroup", "{\"zarr_format\": 2}"), ("v/0", "x")]);
     let error = create_with(&map, "mode=nczarr,file", Clobber::Refuse, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Object);

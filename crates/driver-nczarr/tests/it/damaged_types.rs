@@ -55,7 +55,7 @@ fn dataset(types: &str, arrays: &[(&str, &str, &str)]) -> std::sync::Arc<TestMap
 
 /// A rename moves a group before it rewrites any document that refers to the group.
 #[test]
-fn types_of_a_group_whose_rename_was_stopped_are_found() {
+fn types_are_found_after_an_interrupted_group_rename() {
     for modes in ["nczarr,v2", "nczarr,v3"] {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
@@ -124,7 +124,7 @@ fn a_deleted_fill_value_stays_away() {
 
 /// A fill value in an attribute is as large in memory as in its document.
 #[test]
-fn a_large_fill_value_is_not_made_of_a_word() {
+fn a_short_text_cannot_make_a_large_fill_value() {
     let types = r#"[{"name": "big", "class": "opaque", "size": 16777216}, {"name": "small", "class": "opaque", "size": 4096},
         {"name": "text", "class": "compound", "size": 8, "fields": [{"name": "s", "type": "string", "offset": 0}]},
         {"name": "row", "class": "vlen", "base": "int"},
@@ -204,7 +204,7 @@ fn a_large_fill_value_that_is_stored_comes_back() {
 
 /// Each type contains the previous one twice. As a tree they have 2^28 nodes.
 #[test]
-fn types_of_types_are_looked_at_once() {
+fn nested_types_are_examined_once() {
     let mut types = vec![
         r#"{"name": "t0", "class": "compound", "size": 8, "fields": [{"name": "s", "type": "string", "offset": 0}]}"#
             .to_owned(),
@@ -229,7 +229,7 @@ fn types_of_types_are_looked_at_once() {
 }
 
 #[test]
-fn types_have_as_many_members_as_in_hdf5() {
+fn types_have_the_member_limits_of_hdf5() {
     let members = |count: usize| {
         let list: Vec<String> =
             (0..count).map(|i| format!("{{\"name\": \"m{i}\", \"value\": {i}}}")).collect();

@@ -111,7 +111,7 @@ fn elementsize(map: &TestMap, name: &str) -> Option<u64> {
 
 /// A description belongs to the chunks of its dataset. A copy gets a new description.
 #[test]
-fn a_copied_filter_is_described_anew() {
+fn a_copied_filter_gets_a_new_description() {
     let map = TestMap::new(&[
         (".zgroup", r#"{"zarr_format": 2}"#),
         (
@@ -274,14 +274,14 @@ impl FilterClass for ReadOnly {
 }
 
 #[test]
-fn what_is_only_read_is_not_defined() {
+fn read_only_filters_cannot_be_defined() {
     let among = Arc::new(Registry::new().with_filter(ReadOnly));
     let d = create_among(&among, &TestMap::new(&[]), "mode=nczarr,file", Clobber::Refuse, false).unwrap();
     let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
     assert_eq!(d.def_var_filter(v, 40_000, &[]).unwrap_err().kind(), ErrorKind::NoFilter);
     let filters = [FilterSpec { name: ONLY.name.to_owned(), ..FilterSpec::default() }];
-    let told = d.editor().unwrap().apply(&Edit::DefVarFilters { var: v, filters: &filters }).map(drop);
-    assert_eq!(told.unwrap_err().kind(), ErrorKind::NoFilter);
+    let outcome = d.editor().unwrap().apply(&Edit::DefVarFilters { var: v, filters: &filters }).map(drop);
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NoFilter);
 }
 
 static ONLY: FilterInfo =

@@ -470,7 +470,7 @@ fn elements_that_no_codec_holds_are_refused_at_once() {
 }
 
 #[test]
-fn fill_values_that_no_half_float_is() {
+fn fill_values_beyond_half_precision_are_errors() {
     let map = TestMap::new(&[GROUP, ("h/.zarray", &zarray("\"<f2\"", "0"))]);
     let d = open_rw(&map);
     let h = var(&*d, "h");

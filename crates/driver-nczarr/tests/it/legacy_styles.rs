@@ -30,7 +30,7 @@ const SAMPLES: [&str; 12] = [
 ];
 
 /// Describes a model without the attribute `added` and the stored layout of elements.
-fn told(model: &Model) -> String {
+fn describe(model: &Model) -> String {
     let mut text = String::new();
     for (id, group) in model.groups() {
         let atts: Vec<_> = group.atts.iter().filter(|(name, _)| *name != "added").collect();
@@ -85,11 +85,11 @@ fn a_first_change_brings_all_to_todays_style_and_changes_nothing_else() {
         let map = TestMap::sample(name);
         let before = open(&map).unwrap();
         let d = open_rw(&map);
-        assert_eq!(told(&d.model().snapshot()), told(&before.model().snapshot()), "{name}");
+        assert_eq!(describe(&d.model().snapshot()), describe(&before.model().snapshot()), "{name}");
         add(&*d).unwrap();
         check_today(&map, name);
-        let now = told(&open(&map).unwrap().model().snapshot());
-        assert_eq!(now, told(&before.model().snapshot()), "{name}");
+        let now = describe(&open(&map).unwrap().model().snapshot());
+        assert_eq!(now, describe(&before.model().snapshot()), "{name}");
         map.take_writes();
         d.close().unwrap();
         assert_eq!(map.take_writes(), Vec::<String>::new(), "{name}: once");
@@ -103,9 +103,9 @@ fn a_first_change_brings_all_to_todays_style_and_changes_nothing_else() {
 }
 
 #[test]
-fn it_opens_at_every_point_in_between() {
+fn an_interrupted_upgrade_always_opens() {
     for name in SAMPLES {
-        let expected = told(&open(&TestMap::sample(name)).unwrap().model().snapshot());
+        let expected = describe(&open(&TestMap::sample(name)).unwrap().model().snapshot());
         let mut budget = 0;
         loop {
             let map = TestMap::sample(name);
@@ -114,13 +114,13 @@ fn it_opens_at_every_point_in_between() {
             let done = add(&*d);
             map.fail_after(None);
             let between = open(&map).unwrap_or_else(|error| panic!("{name} after {budget}: {error}"));
-            assert_eq!(told(&between.model().snapshot()), expected, "{name} after {budget}");
+            assert_eq!(describe(&between.model().snapshot()), expected, "{name} after {budget}");
             // The next commit does the rest.
             let next = open_rw(&map);
-            assert_eq!(told(&next.model().snapshot()), expected, "{name} after {budget}");
+            assert_eq!(describe(&next.model().snapshot()), expected, "{name} after {budget}");
             next.put_att(ROOT, None, "more", NcType::Int, &Values::Int(vec![2])).unwrap();
             next.close().unwrap();
-            let text = told(&open(&map).unwrap().model().snapshot()).replace("(\"more\", Int([2]))", "");
+            let text = describe(&open(&map).unwrap().model().snapshot()).replace("(\"more\", Int([2]))", "");
             assert_eq!(text.replace(", ]", "]"), expected, "{name} after {budget}");
             if done.is_ok() {
                 break;
@@ -147,8 +147,8 @@ fn a_session_that_changes_nothing_writes_nothing() {
         d.abort().unwrap();
         assert!(!map.objects().contains_key(".zmetadata"), "{name}");
         assert_eq!(
-            told(&open(&map).unwrap().model().snapshot()),
-            told(&open(&TestMap::sample(name)).unwrap().model().snapshot())
+            describe(&open(&map).unwrap().model().snapshot()),
+            describe(&open(&TestMap::sample(name)).unwrap().model().snapshot())
         );
     }
 }
@@ -192,7 +192,7 @@ fn data_alone_are_written_as_the_old_reader_expects_them() {
 }
 
 #[test]
-fn only_the_recorded_version_tells_of_swapped_elements() {
+fn only_the_recorded_version_implies_swapped_elements() {
     for (version, value) in [("4.9.2", 1.0), ("4.9.3", 16_777_216.0), ("", 16_777_216.0)] {
         for plain in [false, true] {
             let map = TestMap::sample("old490_endian");
@@ -221,7 +221,7 @@ fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
 }
 
 #[test]
-fn the_oldest_style_is_told_by_its_marker_alone() {
+fn the_oldest_style_is_recognised_by_its_marker_alone() {
     let map = TestMap::sample("old480_groups");
     let full = open(&map).unwrap();
     let dims = |d: &dyn Dataset| {
@@ -240,7 +240,7 @@ fn the_oldest_style_is_told_by_its_marker_alone() {
     let gathered = serde_json::json!({"zarr_consolidated_format": 1, "metadata": documents});
     map.put(".zmetadata", gathered.to_string().as_bytes());
     let d = open(&map).unwrap();
-    assert_eq!(told(&d.model().snapshot()), told(&full.model().snapshot()));
+    assert_eq!(describe(&d.model().snapshot()), describe(&full.model().snapshot()));
     map.remove(".zmetadata");
     // The dataset has no record of its writer.
     map.put(".zattrs", br#"{"where": "root"}"#);
@@ -275,7 +275,7 @@ fn a_plain_store_of_an_old_writer_stays_readable_when_it_is_written() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_not_upgraded() {
+fn damaged_legacy_documents_are_not_upgraded() {
     for (name, key) in [("old480_groups", "ocean/m/.nczvar"), ("old492_groups", "ocean/m/.zarray")] {
         let map = TestMap::sample(name);
         map.put(key, b"{\"dimrefs\": [\"/nowhere\"], ");
@@ -337,14 +337,14 @@ fn a_renamed_variable_moves_in_todays_style() {
 fn consolidated_metadata_is_of_one_style() {
     for name in SAMPLES {
         let map = TestMap::sample(name);
-        let expected = told(&open(&map).unwrap().model().snapshot());
+        let expected = describe(&open(&map).unwrap().model().snapshot());
         open_with(&map, "nczarr,consolidated", true, &Options::default()).unwrap().close().unwrap();
         let document = map.text(".zmetadata");
         assert!(document.contains("_nczarr_superblock") && !document.contains("dimrefs"), "{name}");
         map.remove(".zmetadata");
         check_today(&map, name);
         map.put(".zmetadata", document.as_bytes());
-        assert_eq!(told(&open(&map).unwrap().model().snapshot()), expected, "{name}");
+        assert_eq!(describe(&open(&map).unwrap().model().snapshot()), expected, "{name}");
     }
 }
 
@@ -364,7 +364,7 @@ fn another_writer_s_upgrade_and_change_stay() {
 }
 
 #[test]
-fn documents_are_asked_for_once_and_others_not_at_all() {
+fn each_document_is_requested_at_most_once() {
     let asked = |map: &Arc<TestMap>| {
         map.take_asked();
         open(map).unwrap();
@@ -421,11 +421,11 @@ proptest! {
         match open_with(&map, "nczarr", true, &Options::default()) {
             Err(_) => prop_assert_eq!(map.objects(), before),
             Ok(d) => {
-                let expected = told(&d.model().snapshot());
+                let expected = describe(&d.model().snapshot());
                 let _ = add(&*d);
                 let after = open(&map).unwrap();
                 if after.info().flavour == "nczarr" {
-                    prop_assert_eq!(told(&after.model().snapshot()), expected, "{}", key);
+                    prop_assert_eq!(describe(&after.model().snapshot()), expected, "{}", key);
                 }
             }
         }
@@ -433,7 +433,7 @@ proptest! {
 }
 
 #[test]
-fn a_recorded_type_that_is_no_json_is_no_loss_of_the_others() {
+fn one_damaged_recorded_type_keeps_the_others() {
     for (name, key, from, to) in [
         ("old480_atts", "month/.nczattr", "\"a_uint\": \"9\"", "\"a_uint\": NaN"),
         ("old492_jsonatts", ".zattrs", "\"types\": {", "\"types\": {\"more\": [NaN], "),
@@ -443,13 +443,13 @@ fn a_recorded_type_that_is_no_json_is_no_loss_of_the_others() {
         assert!(text.contains(from), "{name}: {text}");
         map.put(key, text.replacen(from, to, 1).as_bytes());
         let d = open_rw(&map);
-        let expected = told(&d.model().snapshot());
+        let expected = describe(&d.model().snapshot());
         add(&*d).unwrap();
         d.close().unwrap();
         let after = open(&map).unwrap();
-        let added = |told: String| {
-            told.lines().filter(|line| !line.contains("added")).map(str::to_owned).collect::<Vec<_>>()
+        let added = |text: String| {
+            text.lines().filter(|line| !line.contains("added")).map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(added(told(&after.model().snapshot())), added(expected), "{name}");
+        assert_eq!(added(describe(&after.model().snapshot())), added(expected), "{name}");
     }
 }

@@ -135,7 +135,7 @@ fn names_are_consolidated_renamed_and_merged() {
 }
 
 #[test]
-fn what_others_stored_by_such_names_stays() {
+fn foreign_nodes_with_escaped_names_stay() {
     for modes in MODES {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
@@ -172,7 +172,7 @@ fn what_others_stored_by_such_names_stays() {
 }
 
 #[test]
-fn a_name_that_does_not_fit_counts_for_nothing() {
+fn a_misfitting_recorded_name_is_ignored() {
     for modes in MODES {
         let map = dataset(modes);
         let change = |key: &str, from: &str, to: &str| {
@@ -294,7 +294,7 @@ fn a_name_and_its_escaped_form_are_swapped() {
 }
 
 #[test]
-fn no_new_node_takes_the_place_of_one_of_others() {
+fn a_new_node_never_replaces_a_foreign_node() {
     for modes in MODES {
         let map = pair(modes);
         // The store is as a writer without this feature makes it: without `__a`, and with `_nczarr.__a` under

@@ -79,7 +79,7 @@ fn dimensions_are_named_or_made_up() {
 }
 
 #[test]
-fn names_in_common_are_told_of_but_not_without_end() {
+fn reports_of_conflicting_dimension_names_are_limited() {
     let map = TestMap::new(&[GROUP]);
     for i in 0..30 {
         map.put(&format!("v{i:02}/.zarray"), shape(&format!("[{}]", i + 1)).as_bytes());
@@ -143,7 +143,7 @@ fn stores_without_groups() {
 }
 
 #[test]
-fn types_of_others() {
+fn foreign_types_are_read() {
     let map = TestMap::new(&[
         GROUP,
         ("bool/.zarray", &zarray("\"|b1\"", "true", "")),
@@ -287,7 +287,7 @@ fn nczarr_read_as_plain_zarr() {
 }
 
 #[test]
-fn consolidated_metadata_is_trusted_unless_told_otherwise() {
+fn consolidated_metadata_is_trusted_unless_disabled() {
     let map = TestMap::new(&[
         GROUP,
         ("v/.zarray", &zarray("\"<i4\"", "3", "")),

@@ -25,7 +25,7 @@ fn small() -> std::sync::Arc<TestMap> {
 
 /// A nil string and an empty string are equal in the model.
 #[test]
-fn no_string_at_all_becomes_an_empty_one_and_the_other_way_round() {
+fn null_and_empty_strings_convert_into_each_other() {
     for modes in ["nczarr", "nczarr,v3"] {
         let map = TestMap::new(&[]);
         create(&map, modes).close().unwrap();
@@ -43,14 +43,14 @@ fn no_string_at_all_becomes_an_empty_one_and_the_other_way_round() {
 }
 
 #[test]
-fn what_is_defined_once_the_dataset_is_closed_is_refused() {
+fn a_definition_after_closing_is_an_error() {
     let map = small();
     let d = open_rw(&map);
     let within = std::sync::Arc::clone(&d);
     // This happens between the check of the storage and the definition.
     map.once("len fresh", move || within.close().unwrap());
-    let told = d.def_var(ROOT, "fresh", NcType::Int, &[]).map(drop);
-    assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
+    let outcome = d.def_var(ROOT, "fresh", NcType::Int, &[]).map(drop);
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::BadId);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn read_only_is_read_only() {
 }
 
 #[test]
-fn an_abort_takes_back_what_was_not_committed() {
+fn an_abort_reverts_uncommitted_changes() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
     let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
@@ -270,7 +270,7 @@ fn a_failed_commit_is_done_by_the_next() {
 }
 
 #[test]
-fn only_what_was_touched_is_written() {
+fn only_changed_documents_are_written() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
     let x = d.def_dim(ROOT, "x", Some(2)).unwrap();

@@ -119,7 +119,7 @@ fn dimensions_and_attributes() {
 }
 
 #[test]
-fn what_cannot_move_is_refused_before_anything_changes() {
+fn impossible_renames_change_nothing() {
     let map = dataset("nczarr");
     // Objects outside of all lists belong to another program.
     map.put("stray/0", b"x");
@@ -136,7 +136,7 @@ fn what_cannot_move_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn what_takes_a_free_name_and_gives_it_up_again_takes_no_data_along() {
+fn a_briefly_reused_name_moves_no_foreign_data() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
         for groups in [false, true] {
             for aborts in [false, true] {
@@ -186,24 +186,24 @@ fn chunk(modes: &str, name: &str) -> String {
 }
 
 #[test]
-fn nobody_is_at_chunks_while_they_move() {
+fn no_access_reaches_chunks_during_a_move() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
         for call in ["read", "write"] {
             let map = dataset(modes);
             let d = open_rw(&map);
             let b = var(&*d, "b");
-            let (told, tells) = channel();
+            let (sender, receiver) = channel();
             let within = std::sync::Arc::clone(&d);
             map.once(&format!("{call} {}", chunk(modes, "b")), move || {
                 within.rename_var(b, "B").unwrap();
-                told.send(within._enddef(0, 0, 0, 0)).unwrap();
+                sender.send(within._enddef(0, 0, 0, 0)).unwrap();
             });
             match call {
                 "read" => assert_eq!(get(&*d, b), [1.0; 2], "{modes}"),
                 _ => put(&*d, b, &[0], &[2], &[5.0; 2]),
             }
             // The chunks would have moved during an access.
-            assert_eq!(tells.recv().unwrap().unwrap_err().kind(), ErrorKind::InDefine, "{modes}: {call}");
+            assert_eq!(receiver.recv().unwrap().unwrap_err().kind(), ErrorKind::InDefine, "{modes}: {call}");
             d.close().unwrap();
             let b = if call == "read" { 1.0 } else { 5.0 };
             expect(&map, &[("/B", b), ("/a", 0.0), ("/c", 2.0), ("/g/h/v", 9.0)]);
@@ -214,7 +214,7 @@ fn nobody_is_at_chunks_while_they_move() {
 
 /// A definition may use a name while another variable gives it up. The definition is stored under that name.
 #[test]
-fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
+fn a_name_can_be_reused_during_a_move() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
@@ -237,7 +237,7 @@ fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
 
 /// A foreign map may panic.
 #[test]
-fn nobody_waits_for_a_move_whose_map_panics() {
+fn a_panic_during_a_move_blocks_no_reader() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
         let map = dataset(modes);
         let d = open_rw(&map);
@@ -246,15 +246,15 @@ fn nobody_waits_for_a_move_whose_map_panics() {
         let moving = Arc::clone(&d);
         assert!(thread::spawn(move || moving.sync()).join().is_err(), "{modes}");
         // These data were not accessed yet.
-        let (told, tells) = channel();
-        let reader = thread::spawn(move || told.send(get(&*d, var(&*d, "b"))));
-        assert_eq!(tells.recv_timeout(Duration::from_secs(60)), Ok(vec![1.0; 2]), "{modes}");
+        let (sender, receiver) = channel();
+        let reader = thread::spawn(move || sender.send(get(&*d, var(&*d, "b"))));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(vec![1.0; 2]), "{modes}");
         reader.join().unwrap().unwrap();
     }
 }
 
 #[test]
-fn an_abort_moves_back_what_was_moved_before_a_move_failed() {
+fn an_abort_reverts_a_partly_failed_move() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
         let map = dataset(modes);
         let before = map.objects();

@@ -19,7 +19,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn what_was_only_read_is_rendered_as_it_was() {
+fn unchanged_documents_render_as_stored() {
     let (mut same, mut lenient) = (0, 0);
     for name in names().iter().filter(|name| !name.starts_with("old")) {
         let map = TestMap::sample(name);
@@ -89,7 +89,7 @@ fn texts_that_are_no_json_are_repaired_when_written() {
 }
 
 #[test]
-fn what_the_documents_say() {
+fn samples_open_with_the_documented_model() {
     let d = open(&TestMap::sample("unlim_0")).unwrap();
     let model = d.model().snapshot();
     assert!(model.dims().any(|(_, dim)| dim.unlimited));

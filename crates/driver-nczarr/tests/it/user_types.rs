@@ -165,7 +165,7 @@ fn get(dataset: &dyn Dataset, id: VarId) -> Values {
 }
 
 /// Describes a value as text with type names and NaN bits. So elements of two datasets can be compared.
-fn told(model: &Model, values: &Values) -> String {
+fn describe_values(model: &Model, values: &Values) -> String {
     fn bits(item: &Item) -> String {
         match item {
             Item::Float(value) => format!("f{:08x}", value.to_bits()),
@@ -180,20 +180,20 @@ fn told(model: &Model, values: &Values) -> String {
     }
     let ty = values.nc_type();
     let items = model.items(values).unwrap();
-    format!("{} {}", type_told(model, ty), items.iter().map(bits).collect::<Vec<_>>().join(" "))
+    format!("{} {}", describe_type(model, ty), items.iter().map(bits).collect::<Vec<_>>().join(" "))
 }
 
-fn type_told(model: &Model, ty: NcType) -> String {
+fn describe_type(model: &Model, ty: NcType) -> String {
     let NcType::User(id) = ty else { return ty.name().to_owned() };
     let user = model.user_type(id).unwrap();
     let class = match &user.class {
         TypeClass::Compound { size, fields } => {
             let field = |field: &nczarr_model::Field| {
-                format!("{}@{}:{}{:?}", field.name, field.offset, type_told(model, field.ty), field.shape)
+                format!("{}@{}:{}{:?}", field.name, field.offset, describe_type(model, field.ty), field.shape)
             };
             format!("{size}{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
         }
-        TypeClass::Vlen { base } => format!("({})*", type_told(model, *base)),
+        TypeClass::Vlen { base } => format!("({})*", describe_type(model, *base)),
         other => format!("{other:?}"),
     };
     format!("{}={class}", model.fqn(user.group, &user.name).unwrap())
@@ -207,27 +207,32 @@ fn everything(dataset: &dyn Dataset) -> Vec<String> {
         let types: Vec<&String> = group.types.keys().collect();
         all.push(format!("{} types {types:?}", group.name));
         all.extend(
-            group.atts.iter().map(|(name, values)| format!("{}:{name} {}", group.name, told(&model, values))),
+            group
+                .atts
+                .iter()
+                .map(|(name, values)| format!("{}:{name} {}", group.name, describe_values(&model, values))),
         );
     }
     all.extend(
         model
             .user_types()
-            .map(|(id, _)| type_told(&model, NcType::User(id)))
+            .map(|(id, _)| describe_type(&model, NcType::User(id)))
             .collect::<std::collections::BTreeSet<_>>(),
     );
     for id in model.groups().flat_map(|(_, group)| group.vars.values().copied().collect::<Vec<_>>()) {
         let var = model.var(id).unwrap();
         assert!(var.problem.is_none(), "{}: {:?}", var.name, var.problem);
         let fill = match &var.fill {
-            VarFill::Value(value) => told(&model, value),
+            VarFill::Value(value) => describe_values(&model, value),
             other => format!("{other:?}"),
         };
-        all.push(format!("{} {} fill {fill}", var.name, type_told(&model, var.xtype)));
+        all.push(format!("{} {} fill {fill}", var.name, describe_type(&model, var.xtype)));
         all.extend(
-            var.atts.iter().map(|(name, values)| format!("{}:{name} {}", var.name, told(&model, values))),
+            var.atts
+                .iter()
+                .map(|(name, values)| format!("{}:{name} {}", var.name, describe_values(&model, values))),
         );
-        all.push(told(&model, &get(dataset, id)));
+        all.push(describe_values(&model, &get(dataset, id)));
     }
     all
 }
@@ -484,7 +489,7 @@ fn elements_are_stored_as_the_specification_says() {
 }
 
 #[test]
-fn definitions_that_make_no_sense_are_told() {
+fn invalid_type_definitions_are_errors() {
     let group = |types: &str| {
         format!(
             "{{\"_nczarr_superblock\": {{\"version\": \"2.0.0\"}}, \"_nczarr_group\": {{\"dimensions\": {{}}, \"arrays\": [], \
@@ -556,7 +561,7 @@ fn definitions_stand_in_any_order() {
 }
 
 #[test]
-fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
+fn an_array_that_misfits_its_type_leaves_others_readable() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr,v2");
     let blob = define(&*d, &Edit::DefOpaque { group: ROOT, name: "blob", size: 3 });

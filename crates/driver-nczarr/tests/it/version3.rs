@@ -89,7 +89,7 @@ fn records_are_appended_to_all_that_share_the_dimension() {
 }
 
 #[test]
-fn several_writers_never_shrink_a_dimension_nor_take_an_attribute_away() {
+fn several_writers_keep_dimension_lengths_and_attributes() {
     let map = small("nczarr,v3");
     let (one, two) = (open_rw(&map), open_rw(&map));
     let a = var(&*one, "a");
@@ -151,7 +151,7 @@ fn everything_is_renamed() {
 }
 
 #[test]
-fn an_abort_leaves_what_was_there() {
+fn an_abort_restores_the_stored_state() {
     let map = small("nczarr,v3");
     let before = map.objects();
     let d = open_rw(&map);
@@ -219,7 +219,7 @@ fn foreign() -> Arc<TestMap> {
 }
 
 #[test]
-fn of_others_nothing_changes_but_what_is_edited() {
+fn edits_change_only_the_edited_foreign_members() {
     let map = foreign();
     let (root, array) = (map.json("zarr.json"), map.json("v/zarr.json"));
     let d = open_rw(&map);
@@ -266,7 +266,7 @@ fn of_others_nothing_changes_but_what_is_edited() {
 }
 
 #[test]
-fn a_layout_of_others_stays() {
+fn a_foreign_layout_is_kept() {
     let map = foreign();
     let d = open_rw(&map);
     let v = var(&*d, "v");
@@ -291,7 +291,7 @@ fn a_layout_of_others_stays() {
 
 /// The form that the first writer of NCZarr in V3 used.
 #[test]
-fn nczarr_keys_stay_in_the_spelling_they_have() {
+fn nczarr_keys_keep_their_spelling() {
     let map = TestMap::new(&[
         (
             "zarr.json",

@@ -49,7 +49,7 @@ mod tests {
     use crate::metadata::json::{parse, text};
 
     #[test]
-    fn bits_are_kept_only_where_json_has_no_word_for_them() {
+    fn only_nan_bits_without_a_json_form_are_kept() {
         let odd = f32::from_bits(0xffc0_0001);
         for (values, expected) in [
             (Values::Float(vec![1.0, f32::NAN, f32::INFINITY]), None),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_nan_changes_nothing() {
+    fn invalid_nan_bits_change_nothing() {
         let values = Values::Float(vec![f32::NAN, 1.0, f32::NAN]);
         for kept in
             ["[]", "[\"3f800000\"]", "[\"xyz\",7]", "{}", "[\"7fc00000\",\"fffffffffffffffff\"]", "null"]

@@ -66,7 +66,7 @@ mod tests {
     use crate::metadata::json::{parse, text};
 
     #[test]
-    fn bytes_are_kept_of_what_is_no_text_alone() {
+    fn raw_bytes_are_kept_only_for_invalid_text() {
         let odd = Values::String(vec!["a".into(), vec![0xb0, b'C'].into()]);
         for (values, expected) in [
             (Values::text("°C"), None),

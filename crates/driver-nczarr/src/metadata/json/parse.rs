@@ -461,7 +461,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(value in any_json()) {
+        fn written_values_parse_back(value in any_json()) {
             let line = text(&value);
             prop_assert_eq!(&read(&line).unwrap(), &value);
             let theirs: serde_json::Value = serde_json::from_str(&line).unwrap();

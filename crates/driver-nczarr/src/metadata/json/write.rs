@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_legal() {
+    fn bare_words_become_valid_json() {
         let limits = nczarr_dispatch::Limits::default();
         let value = crate::metadata::json::parse::parse(
             b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}",

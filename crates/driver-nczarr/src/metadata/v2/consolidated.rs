@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writers_write_is_read_in_parts() {
+    fn consolidated_documents_are_read_in_parts() {
         let mut many = String::from("{\n  \"zarr_consolidated_format\": 1, \"metadata\": {\"\": {}");
         for i in 0..500 {
             many += &format!(",\n\t\"v{i:03}/.zarray\": {{\"shape\": [{i}], \"s\": \"}}\\\"{{ \"}}");

@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_type_is_refused() {
+    fn fill_values_of_another_type_are_refused() {
         for (value, dtype, kind) in [
             ("\"5x\"", "<i4", ErrorKind::NcZarr),
             ("\"abc\"", "<f4", ErrorKind::NcZarr),
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_attribute_tells_plain_from_base64() {
+    fn the_attribute_distinguishes_plain_text_from_base64() {
         let dtype = DType::from_name("|S8");
         let plain = parse(&Json::string("none"), &dtype, TextFill::Standard(Some("none"))).unwrap();
         assert_eq!(plain, Some(string("none")));
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_fill_values_parse_back() {
         for (dtype, value) in [
             ("<f4", Values::Float(vec![0.1])),
             ("<f4", Values::Float(vec![-0.0])),

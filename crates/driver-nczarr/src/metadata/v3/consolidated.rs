@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_consolidated_metadata_parses_back() {
         let key = |text| Key::new(text).unwrap();
         let mut inline = InlineMetadata::new();
         let (group, array) =
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_what_cannot_be_used() {
+    fn absent_and_invalid_consolidated_metadata() {
         let found = |member: &str| {
             take(&mut parsed(&format!("{{{member}}}")), &Limits::default()).map(|found| found.map(drop))
         };

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_dimensions_apart() {
+    fn names_distinguish_dimensions() {
         let mut model = Model::new();
         let root = GroupId::ROOT;
         let x = model.add_dim(root, "x", 2, false).unwrap();

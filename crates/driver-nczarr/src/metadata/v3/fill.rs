@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_type_is_refused() {
+    fn fill_values_of_another_type_are_refused() {
         for (value, name, kind) in [
             ("256", "uint8", ErrorKind::Range),
             ("-1", "uint64", ErrorKind::Range),

@@ -82,7 +82,7 @@ pub(crate) fn interoperable(
 fn describe(codec: &dyn Filter) -> Serde {
     match codec.to_json(ZarrFormat::V2) {
         Serde::Null => codec.to_json(ZarrFormat::V3),
-        told => told,
+        other => other,
     }
 }
 
@@ -118,13 +118,13 @@ pub(crate) fn recorded_filters(
     item: usize,
     registry: &Registry,
 ) -> Option<Vec<FilterSpec>> {
-    let told = |spec: &FilterSpec, codec: &dyn Filter| {
+    let agrees = |spec: &FilterSpec, codec: &dyn Filter| {
         spec.params == *codec.params()
             && make_filter(spec, ZarrFormat::V3, registry)
                 .is_ok_and(|filter| filter.info().name == codec.info().name)
     };
     let same =
-        asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
+        asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| agrees(spec, &**codec));
     let made = || {
         let filters = asked
             .iter()
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_counts_as_long_as_it_is_what_is_stored() {
+    fn recorded_filters_count_only_if_they_match_the_codecs() {
         let registry = registry();
         let spec = |id, params: &[u32]| FilterSpec {
             hdf5_id: Some(id),

@@ -89,9 +89,10 @@ pub(crate) fn assign_true_names(tree: &mut RawTree, plain: bool) {
         {
             named.push((parent, TreeNode::Group(at), name.to_owned()));
         }
-        let told = group.arrays.iter().enumerate().filter(|(_, array)| array.built.stored.has_true_name);
+        let arrays = group.arrays.iter().enumerate().filter(|(_, array)| array.built.stored.has_true_name);
         named.extend(
-            told.filter_map(|(i, array)| Some((at, TreeNode::Array(i), unescaped(&array.name)?.to_owned()))),
+            arrays
+                .filter_map(|(i, array)| Some((at, TreeNode::Array(i), unescaped(&array.name)?.to_owned()))),
         );
     }
     if named.is_empty() {
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_never_meet() {
+    fn escaped_names_never_collide() {
         let names =
             ["zarr.json", "__a", "_nczarr.zarr.json", "_nczarr.__a", "_nczarr.x", "x", "_a", "zarr.jso"];
         let nodes: Vec<_> = names.iter().map(|name| escaped(name, true)).collect();
@@ -156,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_stored_elsewhere_is_told() {
-        for (name, key, told) in [
+    fn only_names_that_differ_from_their_key_are_recorded() {
+        for (name, key, member) in [
             ("__a", "g/_nczarr.__a", ", \"name\": \"__a\""),
             ("__a", "g/__a", ""),
             ("_nczarr.__a", "_nczarr.__a", ""),
@@ -165,7 +166,7 @@ mod tests {
         ] {
             let mut out = "{1".to_owned();
             write(name, &Key::new(key).unwrap(), &mut out);
-            assert_eq!(out, format!("{{1{told}"));
+            assert_eq!(out, format!("{{1{member}"));
         }
         let mut out = "{1".to_owned();
         write("", &Key::root(), &mut out);

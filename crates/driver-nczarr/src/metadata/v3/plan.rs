@@ -67,13 +67,13 @@ impl LayoutPlanner<'_> {
         let codecs = chain::write(&chain, &data, chunks.len())?;
         let mut grid = shards.clone().unwrap_or_else(|| chunks.clone());
         let (levels, chain) = var::unfold(chain, &mut grid);
-        let told = self.flavour == Flavour::Zarr && uses_array_fill(data.dtype.kind);
+        let uses_fill = self.flavour == Flavour::Zarr && uses_array_fill(data.dtype.kind);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
             VarFill::Default => nczarr_model::fill::default(var.xtype),
             // V3 requires a fill value, and other readers see it in absent chunks: zeros, unless it is also
             // the only record of the attribute.
-            VarFill::NoFill => var.atts.get(FILL_VALUE).filter(|_| told).cloned(),
+            VarFill::NoFill => var.atts.get(FILL_VALUE).filter(|_| uses_fill).cloned(),
         };
         let value = match &user {
             Some((ty, form)) => user::stored_fill(model, var, *ty, form)?,

@@ -55,7 +55,7 @@ impl<'o> V3AttributesWriter<'o> {
 
     fn put(
         &mut self,
-        (catalog, told): (&Catalog, &PreservedJson),
+        (catalog, preserved_json): (&Catalog, &PreservedJson),
         model: &Model,
         name: &str,
         values: &Values,
@@ -69,7 +69,7 @@ impl<'o> V3AttributesWriter<'o> {
         let typed = self.types.is_some() || self.annotated.is_some();
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
-        match preserved(told, name, values, catalog) {
+        match preserved(preserved_json, name, values, catalog) {
             Some(json) => write_strict(json, out),
             None => attributes::write(values, limits, typed, out).map_err(|error| error.at(name))?,
         }

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn types_and_what_v2_calls_them() {
+    fn data_types_have_v2_names() {
         for (stored, little, big) in [
             (r#""bool""#, "|b1", "|b1"),
             (r#""int8""#, "|i1", "|i1"),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_listed_by_its_name() {
+    fn unknown_data_types_keep_their_names() {
         for name in [
             "int2",
             "int4",
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_v3_has_no_type_for() {
+    fn types_missing_in_v3_are_errors() {
         let list = json(r#"[["a","<i4",[2]]]"#);
         for dtype in [DType::parse(&list).unwrap(), DType::from_name("|O"), DType::from_name("int4")] {
             assert_eq!(write(&dtype, None).unwrap_err().kind(), ErrorKind::NotNc4, "{}", dtype.text);

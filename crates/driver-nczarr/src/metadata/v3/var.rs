@@ -228,7 +228,7 @@ fn imply_fill(var: &mut Var, stored: &mut StoredVariable, implied: bool) {
         VarFill::Default | VarFill::NoFill => return,
     };
     if var.atts.get(FILL_VALUE) != Some(value) {
-        let told = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
-        stored.implied_fill = (!told).then(|| value.clone());
+        let had_fill = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
+        stored.implied_fill = (!had_fill).then(|| value.clone());
     }
 }

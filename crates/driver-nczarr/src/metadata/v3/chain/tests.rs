@@ -40,7 +40,7 @@ fn orders_of_bytes() {
 }
 
 #[test]
-fn filters_are_those_of_the_registry() {
+fn codecs_map_to_registered_filters() {
     for (codec, name, id, params) in [
         (r#"{"name":"gzip","configuration":{"level":5}}"#, "gzip", None, &[5][..]),
         (
@@ -82,7 +82,7 @@ fn filters_are_those_of_the_registry() {
 }
 
 #[test]
-fn elements_are_computed_with_in_the_order_in_which_they_are_stored() {
+fn element_filters_work_in_the_stored_byte_order() {
     for (endian, order) in [("little", '<'), ("big", '>')] {
         for (codec, v2) in [
             (
@@ -209,7 +209,7 @@ fn shards() {
 }
 
 #[test]
-fn shards_that_are_none() {
+fn invalid_shards_are_errors() {
     let good = format!(
         r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,3],"codecs":[{LITTLE}],"index_codecs":[{LITTLE},{{"name":"crc32c"}}],"index_location":"end"}}}}"#
     );
@@ -234,7 +234,7 @@ fn shards_that_are_none() {
 }
 
 #[test]
-fn chains_that_are_none() {
+fn invalid_chains_are_errors() {
     let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
     let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}}"#;
     let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
@@ -270,7 +270,7 @@ fn chains_that_are_none() {
 }
 
 #[test]
-fn what_need_not_be_understood_is_left_out() {
+fn optional_codecs_are_skipped() {
     let codecs = format!(
         r#"[{LITTLE},{{"name":"unheard-of","must_understand":false}},{{"name":"gzip","must_understand":false}}]"#
     );
@@ -282,7 +282,7 @@ fn what_need_not_be_understood_is_left_out() {
 }
 
 #[test]
-fn what_is_written_says_the_order_of_bytes_of_what_has_one() {
+fn written_chains_name_the_byte_order_of_multibyte_types() {
     for (data_type, codecs, expected) in [
         ("int8", r#"["bytes"]"#, r#"[{"name":"bytes","configuration":{}}]"#),
         ("int16", r#"["bytes"]"#, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#),
@@ -379,7 +379,7 @@ mod of_arrays {
     }
 
     #[test]
-    fn one_stands_in_place_of_bytes() {
+    fn a_registered_codec_can_replace_bytes() {
         let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
         let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
         let packed = r#"{"name":"packed","configuration":{}}"#;
@@ -424,7 +424,7 @@ mod of_arrays {
     }
 
     #[test]
-    fn it_records_no_byte_order() {
+    fn a_packed_chain_records_no_byte_order() {
         let (mut data, mut chain) = read_both("int32", r#"["packed"]"#, &[4]);
         write(&chain, &data, 1).unwrap();
         data.dtype.big_endian = true;

@@ -127,7 +127,7 @@ fn fill_values_of_floats() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_keys_parse_back() {
     let filters = vec![
         FilterSpec { hdf5_id: Some(2), ..FilterSpec::default() },
         FilterSpec { hdf5_id: Some(1), params: vec![5], ..FilterSpec::default() },
