@@ -141,7 +141,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn it_is_what_the_slow_one_says(data in proptest::collection::vec(proptest::num::u8::ANY, 0..3000)) {
+        fn fast_and_slow_checksums_agree(data in proptest::collection::vec(proptest::num::u8::ANY, 0..3000)) {
             proptest::prop_assert_eq!(checksum(&data), slow(&data));
         }
     }

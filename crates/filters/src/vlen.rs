@@ -234,7 +234,7 @@ mod tests {
         b"\x04\0\0\0\0\0\0\0\x01\0\0\0a\x06\0\0\0h\xc3\xa9llo\x06\0\0\0\xe6\x97\xa5\xe6\x9c\xac";
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         let elements = strings(&["", "a", "héllo", "日本"]);
         let mut out = b"old".to_vec();
         utf8().encode(&elements, &mut out).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_text_is_neither_read_nor_written_as_text() {
+    fn invalid_utf8_is_an_error_in_both_directions() {
         let elements = vec![NcString::from("fine"), NcString::from(vec![b'a', 0xff])];
         let bytes = VlenBytesClass.parse(&json!({"name": "vlen-bytes"})).unwrap();
         let mut out = Vec::new();
@@ -326,7 +326,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read(texts in proptest::collection::vec(".*", 0..40)) {
+        fn encoded_strings_decode_back(texts in proptest::collection::vec(".*", 0..40)) {
             let elements: Vec<NcString> = texts.into_iter().map(NcString::from).collect();
             let mut out = Vec::new();
             utf8().encode(&elements, &mut out).unwrap();

@@ -200,7 +200,7 @@ mod tests {
 
     /// Incomplete frames and frames with a checksum are left to whole decoding.
     #[test]
-    fn what_cannot_be_trusted_is_left_to_others() {
+    fn partial_decoding_refuses_unverifiable_frames() {
         let data = field();
         let src = packed(&data, false);
         let all = 0..data.len();
@@ -222,7 +222,7 @@ mod tests {
 
     /// On damage the result has the full length or is empty, and the next start decodes correctly.
     #[test]
-    fn a_damaged_start_is_not_made_up_for() {
+    fn a_damaged_start_gives_no_wrong_part() {
         let data = field();
         let src = packed(&data, false);
         let wanted = 500_000..500_100;

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_that_is_not_allowed_is_none() {
+    fn a_refused_definition_changes_nothing() {
         let cell = ModelCell::default();
         let dim = |name| Edit::DefDim { group: GroupId::ROOT, name, len: None };
         let (before, edition) = (cell.snapshot(), cell.edition());

@@ -675,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_where_and_why() {
+    fn an_error_shows_place_and_cause() {
         let error = ErrorKind::Edge.context("start 10 + count 5 > length 12").at("temp[3]");
         assert_eq!(error.to_string(), "NC_EEDGE: temp[3]: start 10 + count 5 > length 12");
         let io = std::io::Error::new(std::io::ErrorKind::NotFound, "gone");

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_told_otherwise() {
+    fn other_spellings_parse() {
         for (code, text, expected) in [
             ("s", "2001-02-03", "2001-02-03T00:00:00"),
             ("s", "2001", "2001-01-01T00:00:00"),
@@ -480,13 +480,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_formatted_parses(count: i64, step in 0..13_usize, times in 1..2000_u32, span: bool) {
+        fn formatted_times_parse_back(count: i64, step in 0..13_usize, times in 1..2000_u32, span: bool) {
             let unit = TimeUnit { span, step: Some((times, TimeStep::ALL[step].0)) };
             prop_assert_eq!(unit.parse(&unit.format(count)).unwrap(), count);
         }
 
         #[test]
-        fn no_text_is_too_odd(text in "[-+T:. 0-9Zäh]{0,40}", step in 0..13_usize) {
+        fn any_text_is_parsed_or_refused(text in "[-+T:. 0-9Zäh]{0,40}", step in 0..13_usize) {
             let unit = TimeUnit { span: false, step: Some((1, TimeStep::ALL[step].0)) };
             let _ = unit.parse(&text);
         }

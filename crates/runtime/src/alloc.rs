@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_prepared_keep_what_is_written() {
+    fn prepared_pages_keep_written_bytes() {
         let mut memory = vec![0; 5 * HUGE_PAGE];
         memory.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at / 4096) as u8);
         let pages = PageRange::huge_pages_of(&OutBuf::from_slice(&mut memory));
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_found_wherever_they_fit() {
+    fn free_units_are_found_at_every_offset() {
         let mut slab = HugePage::new().unwrap();
         let base = slab.start.addr().get();
         let mut at = |used: u128, units| {
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_goes_back() {
+    fn freed_slabs_are_returned() {
         let pieces: Vec<Allocation> =
             (0..200).map(|i| Allocation::new(SMALLEST + i * 4000).unwrap()).collect();
         let bytes: usize = pieces.iter().map(Allocation::len).sum();
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_has_is_an_error() {
+    fn impossible_sizes_are_errors() {
         for len in [usize::MAX, isize::MAX as usize, isize::MAX as usize - HUGE_PAGE] {
             assert_eq!(Allocation::new(len).map(drop).unwrap_err().kind(), ErrorKind::NoMem);
         }

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_has_is_an_error() {
+    fn impossible_sizes_are_errors() {
         for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
             assert_eq!(Buffer::<u64>::fill(len, |_| Ok(())).unwrap_err().kind(), ErrorKind::NoMem);
         }

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_list_on_both_sides_of_the_limit() {
+    fn short_and_long_vectors_are_lists() {
         for len in [0, 1, INLINE, INLINE + 1, 40] {
             let mut list = DimVec::default();
             for i in 0..len {

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_written_counts() {
+    fn only_written_bytes_count() {
         let mut memory = [MaybeUninit::uninit(); 8];
         let mut out = OutBuf::new(&mut memory);
         out.put(b"abc").unwrap();

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handed_work_is_all_done_and_by_no_more_than_asked_for() {
+    fn all_work_is_done_by_at_most_the_requested_threads() {
         for threads in [0, 1, 2, 5] {
             let (done, at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
             let work = || {

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_to_be_alone_gets_in_however_many_write() {
+    fn the_exclusive_lock_is_not_starved_by_writers() {
         const WRITERS: usize = 4;
         let (gate, stop, started) =
             (RenameLock::default(), AtomicBool::new(false), Barrier::new(WRITERS + 1));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_within_a_write_waits_for_nobody_who_waits_for_it() {
+    fn nested_shared_locks_do_not_deadlock() {
         let gate = RenameLock::default();
         let outer = gate.lock_shared();
         std::thread::scope(|scope| {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_ends_what_waits_and_only_that() {
+    fn a_signal_stops_only_its_own_tasks() {
         struct SetOnDrop<'a>(&'a AtomicBool);
         impl Drop for SetOnDrop<'_> {
             fn drop(&mut self) {

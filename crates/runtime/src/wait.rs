@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_comes_from_another_thread_and_what_never_comes_is_an_error() {
+    fn a_dropped_or_panicking_task_is_an_error() {
         let spawn = |task| drop(std::thread::spawn(move || run(task)));
         assert_eq!(wait_for(async { "it" }, spawn).unwrap(), "it");
         assert_eq!(wait_for(async { 1 }, drop).unwrap_err().kind(), ErrorKind::Io);

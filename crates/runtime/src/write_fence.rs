@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_closes_waits_for_those_who_write() {
+    fn closing_waits_for_writers() {
         let closing = Arc::new(CloseState::default());
         let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let (began, begun) = channel();
@@ -182,43 +182,43 @@ mod tests {
     }
 
     #[test]
-    fn who_closes_within_a_write_is_not_stuck_and_the_write_is_told() {
+    fn closing_within_a_write_fails_the_write() {
         let closing = Arc::new(CloseState::default());
         let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let other = (CloseState::default(), Arc::new(WriteFence::new(Arc::default())));
-        let told = gate.write(|| {
+        let outcome = gate.write(|| {
             other.0.close(|| vec![Arc::clone(&other.1)]);
             gate.write(|| Ok(()))?;
             assert!(!closing.close(|| vec![Arc::clone(&gate)]));
             Ok(())
         });
-        assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::BadId);
     }
 
     #[test]
-    fn who_begins_to_write_while_the_gates_are_gathered_is_waited_for_or_refused() {
+    fn a_write_that_begins_during_closing_is_refused() {
         let closing = Arc::new(CloseState::default());
         let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
-        let mut told = None;
+        let mut outcome = None;
         closing.close(|| {
-            told = Some(gate.write(|| Ok(())));
+            outcome = Some(gate.write(|| Ok(())));
             Vec::<Arc<WriteFence>>::new()
         });
-        assert_eq!(told.unwrap().unwrap_err().kind(), ErrorKind::BadId, "nobody would wait for it");
+        assert_eq!(outcome.unwrap().unwrap_err().kind(), ErrorKind::BadId, "no close would wait for it");
     }
 
     /// The pool's thread closes while it runs no write, and a write waits for that thread.
     #[test]
     #[cfg(feature = "parallel")]
-    fn who_closes_on_a_thread_that_a_write_waits_for_is_not_stuck_and_the_write_is_told() {
+    fn closing_on_a_thread_of_a_pool_does_not_deadlock() {
         let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let closing = Arc::new(CloseState::default());
         let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
-        let told = gate.write(|| {
+        let outcome = gate.write(|| {
             assert!(!pool.install(|| closing.close(|| vec![Arc::clone(&gate)])));
             Ok(())
         });
-        assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::BadId);
     }
 
     #[test]

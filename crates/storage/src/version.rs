@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_of_something_scarce_does_not_hold_it() {
+    fn a_stamp_does_not_keep_a_scarce_version_alive() {
         let (plain, scarce) = (Version::comparable(7), Version::scarce(7));
         let (kept, weak) = (plain.stamp(), scarce.stamp());
         assert!(kept.is(&plain) && weak.is(&scarce) && weak.is(&Version::scarce(7)));

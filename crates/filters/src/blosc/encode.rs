@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn block_sizes_are_those_of_the_c_library() {
+    fn block_sizes_equal_the_c_library() {
         let zeros = vec![0; (1 << 20) + 40];
         let lens = [0, 1, 7, 127, 128, 129, 4000, (32 << 10) - 1, 32 << 10, 100_000, 300_001, zeros.len()];
         for &compressor in COMPRESSORS {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_those_of_the_c_library() {
+    fn frames_equal_the_c_library() {
         let (noise, waves) = (noise(1 << 20), waves(1 << 20));
         for &compressor in COMPRESSORS {
             for level in [0, 1, 5, 9] {
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_shrink_is_a_copy() {
+    fn incompressible_data_are_stored_as_a_copy() {
         for len in [20, 127, 200, 70_000] {
             let data = noise(len);
             for &compressor in COMPRESSORS {

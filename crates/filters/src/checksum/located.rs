@@ -22,7 +22,7 @@ pub(super) struct ChecksumAlgorithm {
 
 impl ChecksumAlgorithm {
     pub fn parse_params(&'static self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let told = match params {
+        let chosen = match params {
             [] => None,
             [0] => Some(ChecksumLocation::Start),
             [1] => Some(ChecksumLocation::End),
@@ -34,18 +34,18 @@ impl ChecksumAlgorithm {
                 );
             }
         };
-        Ok(Box::new(LocatedChecksum { algorithm: self, told }))
+        Ok(Box::new(LocatedChecksum { algorithm: self, chosen }))
     }
 
     pub fn parse_json(&'static self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
         let members = CodecMembers::of(self.info.name, codec, format)?;
-        let told = match members.get("location") {
+        let chosen = match members.get("location") {
             None => None,
             Some(Json::String(place)) if place == "start" => Some(ChecksumLocation::Start),
             Some(Json::String(place)) if place == "end" => Some(ChecksumLocation::End),
             Some(other) => return Err(members.wrong("location", "\"start\" or \"end\"", other)),
         };
-        Ok(Box::new(LocatedChecksum { algorithm: self, told }))
+        Ok(Box::new(LocatedChecksum { algorithm: self, chosen }))
     }
 }
 
@@ -53,12 +53,12 @@ impl ChecksumAlgorithm {
 struct LocatedChecksum {
     algorithm: &'static ChecksumAlgorithm,
     /// The location, if the description has one.
-    told: Option<ChecksumLocation>,
+    chosen: Option<ChecksumLocation>,
 }
 
 impl LocatedChecksum {
     fn location(&self) -> ChecksumLocation {
-        self.told.unwrap_or(self.algorithm.location)
+        self.chosen.unwrap_or(self.algorithm.location)
     }
 }
 
@@ -68,7 +68,7 @@ impl Filter for LocatedChecksum {
     }
 
     fn params(&self) -> Cow<'_, [u32]> {
-        Cow::Borrowed(match self.told {
+        Cow::Borrowed(match self.chosen {
             None => &[],
             Some(ChecksumLocation::Start) => &[0],
             Some(ChecksumLocation::End) => &[1],
@@ -77,13 +77,13 @@ impl Filter for LocatedChecksum {
 
     fn to_json(&self, format: ZarrFormat) -> Json {
         let mut members = Map::new();
-        if let Some(place) = self.told {
+        if let Some(place) = self.chosen {
             members.insert(
                 "location".into(),
                 if place == ChecksumLocation::Start { "start" } else { "end" }.into(),
             );
         }
-        let v3 = self.algorithm.v3[usize::from(self.told.is_some())];
+        let v3 = self.algorithm.v3[usize::from(self.chosen.is_some())];
         describe(format, self.algorithm.info.name, v3, Json::Object(members))
     }
 

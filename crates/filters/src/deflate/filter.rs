@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn both_backends_read_what_both_write() {
+    fn each_backend_decodes_streams_of_both() {
         for wrap in [Wrap::Zlib, Wrap::Gzip] {
             for level in 0..=9 {
                 for len in [0, 1, 100, 70_000] {

@@ -298,7 +298,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn noise_is_found_where_it_is() {
+    fn noise_is_located() {
         let (flat, some) = (vec![0; 100_000], noise(300_000, 1));
         let data = [&flat[..], &some, &flat].concat();
         let found = noise_in(&data);
@@ -311,7 +311,7 @@ pub(super) mod tests {
 
     /// The data are noise of a few bits, like after rounding, or values with different frequencies.
     #[test]
-    fn what_is_worth_codes_alone_is_found() {
+    fn data_without_matches_are_found() {
         let len = 1 << 18;
         let bits = |mask: u8| noise(len, 9).iter().map(|byte| byte & mask).collect::<Vec<_>>();
         let bell = noise(4 * len, 10)
@@ -328,7 +328,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_can_be_compressed_is_left_alone() {
+    fn compressible_data_are_not_marked() {
         let mut finder = IncompressibleFinder::new();
         let len = 1 << 20;
         let ramp: Vec<u8> = (0..len).map(|i| i as u8).collect();

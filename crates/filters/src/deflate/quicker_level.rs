@@ -132,7 +132,7 @@ mod tests {
 
     /// Little is lost on any data, and data without repeats are not sampled.
     #[test]
-    fn elsewhere_all_is_as_asked() {
+    fn other_data_keep_the_requested_level() {
         let len = 1 << 20;
         let some = noise(len, 4);
         let text: Vec<u8> =

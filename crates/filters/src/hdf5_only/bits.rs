@@ -29,7 +29,7 @@ mod tests {
     use super::PackedBits;
 
     #[test]
-    fn bits_are_taken_as_they_come() {
+    fn bits_are_read_in_order() {
         let bytes: Vec<u8> = (0..40u8).map(|at| at.wrapping_mul(167) ^ 0x5a).collect();
         let bit = |at: usize| u64::from(bytes[at / 8] >> (7 - at % 8) & 1);
         for width in 0..=64u32 {

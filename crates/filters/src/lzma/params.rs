@@ -19,8 +19,8 @@ pub(super) fn of(lzma: &Lzma) -> Vec<u32> {
         vec![lzma.form as u32, lzma.check.cast_unsigned(), lzma.preset.unwrap_or(NONE), lzma.delta];
     for link in &lzma.chain {
         params.push(if link.id == LZMA1 { 1 } else { link.id as u32 });
-        let told = link.values.iter().enumerate().filter(|(_, value)| value.is_some());
-        params.push(told.map(|(member, _)| 1 << member).sum());
+        let present = link.values.iter().enumerate().filter(|(_, value)| value.is_some());
+        params.push(present.map(|(member, _)| 1 << member).sum());
         params.extend(link.values.iter().flatten());
     }
     params
@@ -46,17 +46,17 @@ pub(super) fn parse(params: &[u32]) -> Result<Lzma> {
         return Err(wrong("a preset of 0 to 9"));
     }
     let mut chain = Vec::new();
-    while let [id, told, values @ ..] = rest {
+    while let [id, present, values @ ..] = rest {
         let mut link = ChainFilter::new(if *id == 1 { LZMA1 } else { u64::from(*id) });
         rest = values;
         for (member, value) in link.values.iter_mut().enumerate() {
-            if told >> member & 1 == 1 {
+            if present >> member & 1 == 1 {
                 let (first, others) =
                     rest.split_first().ok_or_else(|| wrong("a value for each given member"))?;
                 (*value, rest) = (Some(*first), others);
             }
         }
-        if !link.is_known() || told >> MEMBERS.len() != 0 {
+        if !link.is_known() || present >> MEMBERS.len() != 0 {
             return Err(wrong("known filters with valid members"));
         }
         chain.push(link);

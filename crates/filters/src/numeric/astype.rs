@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         // numcodecs.AsType(">f4", "<f8").encode([0.1, -2.5, 1e-50, nan])
         let values = bytes_of(&[0.1f64, -2.5, 1e-50, f64::NAN], false);
         let stored = bytes_of(&[0.1f32, -2.5, 0.0, f32::NAN], true);
@@ -158,7 +158,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_a_wider_type_holds_comes_back(values: Vec<i16>, which in 0usize..5) {
+        fn values_survive_a_wider_type(values: Vec<i16>, which in 0usize..5) {
             let to = ["<i4", ">i8", "<f4", ">f8", ">i2"][which];
             let bytes = bytes_of(&values, true);
             let stored = encode(&*astype(to, ">i2"), &bytes).unwrap();

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_are_those_of_numcodecs() {
+    fn encoded_bits_equal_numcodecs() {
         // numcodecs.BitRound(3).encode(…) of 0.1, 1.0625, 1.1875, -3.99, 65504, inf
         let values = [0.1f32, 1.0625, 1.1875, -3.99, 65504.0, f32::INFINITY];
         let rounded = [0.1015625f32, 1.0, 1.25, -4.0, 65536.0, f32::INFINITY];
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_what_it_is() {
+    fn nan_infinity_and_negative_zero_keep_their_bits() {
         for keepbits in [0, 1, 22, 23] {
             for bits in
                 [0x7fc0_0000u32, 0xffc0_0000, 0x7f80_0001, 0x7fff_ffff, 0xff80_0000, 0x7f80_0000, 0x8000_0000]
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn it_wants_floats_and_a_number_of_bits() {
+    fn bitround_needs_floats_and_a_bit_count() {
         let class = BitroundClass;
         let chunk = |item| ChunkInfo::new(item, 16).item_size(4).chunk_bytes(64).big_endian(false);
         let mut filter =
@@ -244,7 +244,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn it_is_what_the_slow_one_says(value in -1e30f64..1e30, shift in 0i32..150, keepbits in 1u32..=52) {
+        fn rounding_agrees_with_a_slow_oracle(value in -1e30f64..1e30, shift in 0i32..150, keepbits in 1u32..=52) {
             let value = value * 2f64.powi(-shift);
             proptest::prop_assume!(value != 0.0);
             let found = encode(&*filter(keepbits, item(8, false)), &value.to_le_bytes()).unwrap();

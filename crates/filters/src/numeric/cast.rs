@@ -295,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn integers_are_what_the_definitions_say(
+        fn integers_agree_with_a_slow_oracle(
             quarters in -2000i64..2000, by in prop::sample::select(Rounding::ALL), range in prop::sample::select(OutOfRange::ALL),
             signed: bool,
         ) {

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_an_error_by_default() {
+    fn values_out_of_range_are_errors_by_default() {
         let filter = filter(json!({"data_type": "int8"}), ItemKind::Float, 8);
         assert_eq!(encode(&*filter, &bytes_of(&[127.4f64, -128.5], false)).unwrap(), [127, 128]);
         for value in [127.5, -129.0, f64::NAN, f64::INFINITY] {

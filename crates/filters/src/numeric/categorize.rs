@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         // numcodecs.Categorize(["female", "männlich"], object).encode(["männlich", "", "female"])
         let codec =
             json!({"id": "categorize", "labels": ["female", "männlich"], "dtype": "|O", "astype": "|u1"});
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_come_back_is_refused() {
+    fn values_that_cannot_round_trip_are_refused() {
         let codec = json!({"id": "categorize", "labels": ["a"], "dtype": "|O"});
         let mut out = Vec::new();
         let error = codes(codec.clone()).encode(&strings(&["a", "b"]), &mut out).unwrap_err();

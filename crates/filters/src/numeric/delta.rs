@@ -136,7 +136,7 @@ mod tests {
     use crate::numeric::testing::{bytes_of, decode, encode, filter};
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         // numcodecs.Delta("<i2", "|i1").encode([100, 102, 99, -1, -1])
         let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": "<i2", "astype": "|i1"}));
         let values = bytes_of::<i16>(&[100, 102, 99, -1, -1], false);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_type_it_is_that_of_the_data() {
+    fn delta_takes_its_default_type_from_the_data() {
         let mut delta = DeltaClass.parse_json(&json!({"id": "delta"}), ZarrFormat::V2).unwrap();
         assert_eq!(delta.to_json(ZarrFormat::V2), json!({"id": "delta"}));
         assert_eq!(encode(&*delta, &[]).unwrap_err().kind(), nczarr_model::ErrorKind::Internal);
@@ -195,7 +195,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn integers_come_back_whatever_they_are(values: Vec<i16>, big: bool) {
+        fn any_integers_round_trip(values: Vec<i16>, big: bool) {
             let dtype = if big { ">i2" } else { "<i2" };
             for astype in [dtype, "<i2", ">u2", "<i8", ">u8"] {
                 let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": dtype, "astype": astype}));

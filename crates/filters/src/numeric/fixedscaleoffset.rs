@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         // numcodecs.FixedScaleOffset(1000, 10, "<f8", "|u1")
         let f8 = codec(json!(1000), json!(10), "<f8", "|u1");
         let values: [f64; 6] = [1000.0, 1000.05, 1000.15, 1000.25, 1000.44444, 1001.0];
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_out_of_range_are_refused() {
         for (dtype, astype, offset, values) in [
             ("<f8", "|u1", json!(0), bytes_of(&[1.0f64, 26.0], false)),
             ("<f8", "|u1", json!(0), bytes_of(&[1.0f64, f64::NAN], false)),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_kept_as_they_were_written() {
+    fn numbers_keep_their_spelling() {
         for (offset, scale) in [("10", "4"), ("10.0", "0.25"), ("-1.5", "1e-7"), ("0", "-3")] {
             let text =
                 format!(r#"{{"id":"fixedscaleoffset","scale":{scale},"offset":{offset},"dtype":"<f8"}}"#);

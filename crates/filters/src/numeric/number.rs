@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_are_those_of_numpy() {
+    fn conversions_equal_numpy() {
         use WideValue::{Float, Int};
         for (ty, value, cast, keep) in [
             ("<i1", Int(200), Some(Int(-56)), None),

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         for (values, stored) in [
             (&[1u8, 0, 0, 1][..], &[4u8, 0x90][..]),
             (&[], &[0]),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_come_back_is_refused() {
+    fn values_that_cannot_round_trip_are_refused() {
         let error = encode(&*packbits(), &[1, 0, 2]).unwrap_err();
         assert!(
             error.kind() == ErrorKind::Filter

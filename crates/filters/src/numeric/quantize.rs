@@ -141,7 +141,7 @@ mod tests {
     use crate::numeric::testing::{bytes_of, decode, encode, filter};
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         // numcodecs.Quantize(2, "<f8"); 0.00390625 is a tie.
         let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f8"}));
         let values = [0.1, 1.0 / 3.0, -2.7, 1e300, 0.00390625, 0.01171875];

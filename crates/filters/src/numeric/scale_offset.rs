@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_parameters_are_refused() {
         for codec in [json!({"offset": 1, "scale": 0}), json!({"offset": "x"}), json!({"scale": []})] {
             assert!(ScaleAndOffsetClass.parse_json(&codec, ZarrFormat::V2).is_err(), "{codec}");
         }

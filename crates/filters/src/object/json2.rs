@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         let elements = ["", "a\"\n", "水🌊"].map(NcString::from);
         // numcodecs.JSON().encode(np.array(["", "a\"\n", "水🌊"], object))
         let foreign = br#"["","a\"\n","\u6c34\ud83c\udf0a","|O",[3]]"#;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_list_is_an_error() {
+    fn malformed_lists_are_errors() {
         for (stored, about) in [
             (&b""[..], "EOF"),
             (b"3", "expected a list"),
@@ -283,7 +283,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read(texts in proptest::collection::vec(".*", 0..30), ascii: bool) {
+        fn encoded_strings_decode_back(texts in proptest::collection::vec(".*", 0..30), ascii: bool) {
             let elements: Vec<NcString> = texts.into_iter().map(NcString::from).collect();
             let codec = codec(json!({"id": "json2", "ensure_ascii": ascii}));
             let mut out = Vec::new();

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told() {
+    fn elements_that_are_no_text_are_errors() {
         let one = |node| stored(vec![node], "|O", &[1]);
         for (list, count, about) in [
             (vec![], 0, "ends with a type and a shape"),

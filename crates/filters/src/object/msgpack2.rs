@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_numcodecs() {
+    fn encoded_bytes_equal_numcodecs() {
         let elements = ["", "ab", "水"].map(NcString::from);
         // numcodecs.MsgPack().encode(np.array(["", "ab", "水"], object))
         let foreign = b"\x95\xa0\xa2ab\xa3\xe6\xb0\xb4\xa2|O\x91\x03";
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_list_is_an_error() {
+    fn malformed_lists_are_errors() {
         let good = b"\x95\xa0\xa2ab\xa3\xe6\xb0\xb4\xa2|O\x91\x03";
         for end in 0..good.len() {
             assert!(plain().decode(&good[..end], 3, LIMIT).is_err(), "cut at {end}");
@@ -199,7 +199,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read(texts in proptest::collection::vec(".*", 0..30), old: bool) {
+        fn encoded_strings_decode_back(texts in proptest::collection::vec(".*", 0..30), old: bool) {
             let elements: Vec<NcString> = texts.into_iter().map(NcString::from).collect();
             let codec = codec(json!({"id": "msgpack2", "use_bin_type": !old}));
             let mut out = Vec::new();

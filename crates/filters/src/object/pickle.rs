@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_refused_by_name() {
+    fn pickle_is_refused_by_name() {
         let error = PickleClass.parse(&json!({"id": "pickle", "protocol": 4})).unwrap_err();
         assert!(
             error.kind() == ErrorKind::BadType && error.to_string().contains("\"pickle\" is refused"),

@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_those_of_the_text(items in prop::collection::vec(item(), 0..60)) {
+        fn written_bits_equal_a_textual_oracle(items in prop::collection::vec(item(), 0..60)) {
             let mut memory = vec![0; 2000];
             let mut out = OutBuf::from_slice(&mut memory);
             let mut writer = SzipBitWriter::new(&mut out);

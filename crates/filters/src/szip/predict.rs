@@ -83,7 +83,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn undone_is_as_before(samples in proptest::collection::vec(proptest::num::u16::ANY, 0..50)) {
+        fn prediction_is_reversible(samples in proptest::collection::vec(proptest::num::u16::ANY, 0..50)) {
             let mut changed = samples.clone();
             apply(&mut changed, u16::MAX);
             undo(&mut changed, u16::MAX);

@@ -19,7 +19,7 @@ pub(super) fn join<const N: usize>(planes: [&[u8]; N], items: &mut [[MaybeUninit
     if count == 0 || !fits::<N>() {
         return 0;
     }
-    // SAFETY: the processor has AVX2, and there are so many bytes of each plane, and so many elements.
+    // SAFETY: the processor has AVX2, and each plane has that many bytes, and there are that many elements.
     unsafe { join_steps(planes.map(<[u8]>::as_ptr), items.as_mut_ptr().cast(), count) }
     count
 }
@@ -40,7 +40,7 @@ pub(super) fn split<const N: usize>(
     if count == 0 || !fits::<N>() {
         return 0;
     }
-    // SAFETY: the processor has AVX2, and there are so many elements, and room for so many bytes of each
+    // SAFETY: the processor has AVX2, and there are that many elements, and room for that many bytes of each
     // plane.
     unsafe { split_steps::<N>(items.as_ptr().cast(), planes.as_mut_ptr().cast(), stride, count) }
     count

@@ -167,7 +167,7 @@ unsafe fn step(tables: &SequenceTables, bounds: &WalkBounds, place: &mut WalkPos
         if offset == 0 || ll > least || ll + ml > rest || offset > written + ll {
             return None;
         }
-        // So many literals there are, so much room there is, and the offset leads to what is written.
+        // There are enough literals and enough room, and the offset leads to written bytes.
         copy(place.from, place.to, ll, ml, offset, rest);
         place.from = place.from.add(ll);
         place.to = place.to.add(ll + ml);

@@ -108,7 +108,7 @@ fn ways(dice: &mut Dice) -> Vec<CParameter> {
 }
 
 #[test]
-fn what_libzstd_makes_is_read_as_it_reads_it() {
+fn frames_of_libzstd_decode_as_libzstd_decodes_them() {
     let mut decoders = decoders();
     let mut dice = Dice(7);
     for turn in 0..400 {

@@ -23,7 +23,7 @@ fn zlib_and_gzip() {
 
 #[test]
 #[cfg(feature = "deflate")]
-fn what_may_follow_a_deflate_stream() {
+fn trailing_bytes_after_a_deflate_stream() {
     let data = sample(250);
     let (zlib, gzip) = (v2(json!({"id": "zlib"}), 4), v2(json!({"id": "gzip"}), 4));
     for tail in [&b"\0"[..], b"\0\0\0\0", b"garbage"] {
@@ -197,7 +197,7 @@ mod lzma {
     }
 
     #[test]
-    fn what_may_follow() {
+    fn trailing_bytes_after_an_lzma_stream() {
         let data = sample(250);
         let xz = v2(json!({"id": "lzma"}), 4);
         for tail in [&b"\0"[..], b"\0\0\0\0", b"garbage", b"\xfd7z"] {
@@ -213,7 +213,7 @@ mod lzma {
 
     /// Sizes in headers must not cause allocations.
     #[test]
-    fn headers_that_ask_for_memory() {
+    fn headers_cannot_demand_memory() {
         let data = sample(250);
         let alone = v2(json!({"id": "lzma", "format": 2}), 4);
         let mut stream = vector!("lzma-alone").to_vec();
@@ -424,7 +424,7 @@ mod blosc {
 
     #[test]
     #[cfg(not(feature = "blosc-snappy"))]
-    fn a_frame_with_snappy_says_what_is_missing() {
+    fn a_snappy_frame_error_names_the_missing_feature() {
         // The lz4 frame with another compressor in its flags.
         let mut frame = vector!("blosc-lz4-1-4").to_vec();
         frame[2] = frame[2] & 0x1f | 2 << 5;

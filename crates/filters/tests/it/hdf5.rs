@@ -4,7 +4,7 @@ use nczarr_codec::ZarrFormat;
 use nczarr_filters::HDF5_FILTERS;
 
 #[test]
-fn the_table_is_what_the_filters_say() {
+fn the_hdf5_table_matches_the_filters() {
     assert!(HDF5_FILTERS.is_sorted_by(|a, b| a.id < b.id));
     for class in nczarr_filters::BUILTIN {
         let info = class.info();
@@ -39,7 +39,7 @@ fn the_table_is_what_the_filters_say() {
 
 /// Noise gets longer and decodes. A filter that does not shrink a chunk is not an error.
 #[test]
-fn what_does_not_shrink_comes_back() {
+fn incompressible_data_round_trip() {
     for filter in crate::round_trip::all_filters(4) {
         for len in [4, 64, 4000] {
             let data = crate::noise(len);
@@ -141,7 +141,7 @@ mod lz4 {
     const DECODED: &[u8] = b"abcdefghiabcdefgvwxyz";
 
     #[test]
-    fn hdf5_files_have_it_in_blocks() {
+    fn hdf5_lz4_streams_have_blocks() {
         let lz4 = bound(class("lz4").parse_hdf5(&[]).unwrap(), 4);
         // Streams of one block, of two blocks with a raw last one, and of raw blocks only.
         let two = [DECODED, b"raw"].concat();

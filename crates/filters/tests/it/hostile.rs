@@ -108,7 +108,7 @@ fn bombs_stop_at_the_capacity() {
 /// Sets every field of a blosc header to harmful values.
 #[test]
 #[cfg(feature = "blosc")]
-fn blosc_headers_that_lie() {
+fn wrong_blosc_headers_are_errors() {
     let data = sample(20_000);
     let filters = all_filters(4);
     for filter in filters.iter().filter(|filter| filter.info().name == "blosc").step_by(5) {
@@ -161,7 +161,7 @@ fn blosc_headers_that_lie() {
 /// Wrong sizes, streams that are too long, and codes for too much data.
 #[test]
 #[cfg(feature = "szip")]
-fn szip_streams_that_lie() {
+fn wrong_szip_sizes_are_errors() {
     let data = sample(1000);
     for filter in all_filters(4).iter().filter(|filter| filter.info().name == "szip") {
         let stream = encode(&**filter, &data).unwrap();

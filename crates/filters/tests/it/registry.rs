@@ -3,7 +3,7 @@
 use nczarr_codec::{ElementPlugin, FilterPlugin, inventory};
 
 #[test]
-fn the_table_names_what_the_features_say() {
+fn the_table_lists_the_filters_of_the_features() {
     let mut expected: Vec<(&str, Option<u32>)> = Vec::new();
     let mut add = |built: bool, name, id| {
         if built {

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn all_bits_are_those_of_the_crate_half() {
+    fn all_conversions_equal_the_crate_half() {
         for bits in 0..=u16::MAX {
             assert_eq!(
                 Half::Binary16.to_single(bits).to_bits(),
@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn integers_are_told_out_of_range(value: i64) {
+        fn integers_beyond_half_precision_are_out_of_range(value: i64) {
             let mut out = [MaybeUninit::uninit(); 4];
             for value in [value, value >> 47, 65504, 65505, -65504, -65505] {
                 let out_of_range = half_row(NcType::Int64, Half::Binary16).unwrap()(&value.to_ne_bytes(), &mut out);

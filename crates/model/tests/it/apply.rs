@@ -458,7 +458,7 @@ fn a_cell_keeps_snapshots_apart_and_rolls_back() {
 
 /// A definition in one call equals many insertions. It fails if one insertion fails.
 #[test]
-fn whole_types_are_those_of_insertions() {
+fn a_whole_definition_equals_single_insertions() {
     let field = |name: &str, offset, ty, shape: &[u32]| Field {
         name: name.to_owned(),
         offset,

@@ -252,7 +252,7 @@ fn the_table_of_all_types() {
 }
 
 #[test]
-fn text_stays_what_it_is() {
+fn text_is_not_converted() {
     for values in [
         Values::text("abc"),
         Values::String(vec![NcString::from("a"), NcString::new()]),
@@ -275,7 +275,7 @@ fn no_bit_of_a_nan_changes_between_equal_types() {
 }
 
 #[test]
-fn sides_of_different_length_are_no_panic() {
+fn sides_of_different_length_do_not_panic() {
     for (from, to) in
         [(NcType::Int, NcType::Double), (NcType::Int, NcType::Int), (NcType::Char, NcType::Char)]
     {

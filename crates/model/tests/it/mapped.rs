@@ -52,7 +52,7 @@ fn check(count: &[u64], imap: &[i64], len: usize, item: usize) -> Result<(), Tes
 
 proptest! {
     #[test]
-    fn like_the_loop(
+    fn mapped_access_equals_a_loop(
         dims in prop::collection::vec((0u64..5, -2i64..14), 0..4),
         len in 0usize..120,
         item in prop::sample::select(vec![1usize, 2, 3, 4, 8, 12]),
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers_are_no_panic(count in prop::collection::vec(any::<u64>(), 0..4), imap in prop::collection::vec(any::<i64>(), 0..4), len in any::<usize>()) {
+    fn no_numbers_panic(count in prop::collection::vec(any::<u64>(), 0..4), imap in prop::collection::vec(any::<i64>(), 0..4), len in any::<usize>()) {
         let _ = check_imap(&count, &imap, len);
         let _ = gather_mapped(&count, &imap, 2, &[0; 8], &mut [0; 4]);
         let _ = scatter_mapped(&count, &imap, 3, &mut [0; 9], &[0; 3]);

@@ -113,7 +113,7 @@ fn expected(model: &Model, ty: NcType, item: &Item, inside: bool) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn elements_survive_being_put_together(
+    fn elements_survive_packing(
         (place, items) in (0..11usize).prop_flat_map(|place| {
             let (model, types) = types();
             (Just(place), prop::collection::vec(element(&model, types[place]), 0..4))
@@ -170,7 +170,7 @@ fn lengths_from_outside_are_limits() {
 
 /// A type that contains itself cannot be defined. A model built from a file may still claim one.
 #[test]
-fn circles_end() {
+fn circular_types_are_errors() {
     let mut model = Model::new();
     let (a, b) = (NcType::User(TypeId(0)), NcType::User(TypeId(1)));
     let field = |ty| vec![Field { name: "f".to_owned(), offset: 0, ty, shape: vec![] }];
@@ -197,7 +197,7 @@ fn circles_end() {
 }
 
 #[test]
-fn what_was_never_written_is_an_element() {
+fn blank_values_are_one_element() {
     let (model, types) = types();
     for &ty in &types[2..] {
         let blank = model.blank(ty).unwrap();

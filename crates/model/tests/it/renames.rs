@@ -89,7 +89,7 @@ fn every_kind_keeps_its_place() {
 }
 
 #[test]
-fn what_was_renamed_is_found_and_keeps_its_id() {
+fn renamed_objects_are_found_and_keep_their_ids() {
     let mut model = sample::model();
     for edit in [
         Edit::RenameDim { dim: Y, name: "depth" },

@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers_are_no_panic(dims in prop::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>()), 0..4), grow: bool) {
+    fn no_numbers_panic(dims in prop::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>()), 0..4), grow: bool) {
         let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();
         let start: Vec<u64> = dims.iter().map(|dim| dim.1).collect();
         let count: Vec<u64> = dims.iter().map(|dim| dim.2).collect();

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near_is_one() {
+    fn near_ranges_are_coalesced() {
         let mut stretches = CoalescedRanges::new(4);
         for (from, to, near, bytes) in [
             (10, 20, false, 10),

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_end_is_left_out_of_one_range_only() {
+    fn only_a_single_range_is_cut_at_the_end() {
         let value: Vec<u8> = (0..10).collect();
         let every =
             |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };

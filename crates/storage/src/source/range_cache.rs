@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_lies_between_what_is_known() {
+    fn missing_ranges_are_the_gaps_between_known_ranges() {
         let mut known = RangeCache::default();
         for range in [10..20, 20..25, 40..50] {
             known.coming(&range);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wanted_for_longest_goes_first() {
+    fn the_least_recently_used_range_is_evicted_first() {
         let mut known = RangeCache::default();
         for start in 0..10u64 {
             known.coming(&(start * 10..start * 10 + 10));

@@ -139,7 +139,7 @@ impl ReadAhead {
     /// once, and the result of that run is discarded. Then all missed ranges are requested together. Work
     /// that continues after a failure takes as many round trips as its longest chain of references.
     ///
-    /// No other thread may read meanwhile, and `work` must start anew each time.
+    /// No other thread may read meanwhile, and `work` must start again each time.
     ///
     /// # Errors
     /// As [`ByteSource::read`].
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_read_is_what_is_there() {
+    fn reads_return_the_bytes_of_the_source() {
         let len = 50 * PIECE + 77;
         let ahead = ReadAhead::new(Arc::new(Numbered { hand: 1000, ..Numbered::new(len) }));
         for (at, size) in [
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_asked_for_once_and_no_more() {
+    fn prefetched_ranges_are_requested_once() {
         let source = Arc::new(Numbered { hand: 100, ..Numbered::new(1 << 30) });
         let ahead = ReadAhead::new(source.clone());
         let far = 1 << 20;
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once() {
+    fn a_failure_is_reported_once() {
         let source = Arc::new(Numbered::new(10));
         let ahead = ReadAhead::new(source.clone());
         for rounds in [false, true] {

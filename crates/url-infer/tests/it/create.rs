@@ -68,7 +68,7 @@ fn plans() {
 }
 
 #[test]
-fn refusals_list_what_would_do() {
+fn refusals_list_valid_choices() {
     for (text, words) in [
         ("x.foo", &[".foo", ".zarr", ".zip", ".nc", ".cdl", "#mode="][..]),
         ("x.2024", &[".2024", ".zarr"]),

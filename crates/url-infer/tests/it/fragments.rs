@@ -98,7 +98,7 @@ fn forms_behind_a_url() {
 }
 
 #[test]
-fn the_place_is_what_stands_before_the_fragment() {
+fn the_path_ends_before_the_fragment() {
     for (fragment, ..) in FORMS {
         assert_eq!(parse(&format!("https://h.example/p{fragment}")).unwrap().path_text(), "/p", "{fragment}");
         assert_eq!(parse(&format!("file://p{fragment}")).unwrap().path_text(), "p", "{fragment}");
@@ -146,7 +146,7 @@ fn schemes_and_hosts_bring_modes() {
 }
 
 #[test]
-fn every_rule_that_changed_something_is_told() {
+fn every_applied_rule_is_listed() {
     for (text, lines) in [
         ("file:///x", 0),
         ("file:///x#mode=nczarr", 0),

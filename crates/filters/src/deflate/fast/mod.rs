@@ -99,10 +99,10 @@ fn decode_short_matches(wrap: Wrap, src: &[u8], limit: usize, dst: &mut OutBuf<'
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
                     let Some((taken, made)) = decoder.decode(&src[body..], out) else { return Ok(0) };
                     let end = body + taken;
-                    let sound = src.get(end..end + trailer).is_some_and(|told| {
+                    let sound = src.get(end..end + trailer).is_some_and(|stored| {
                         // SAFETY: these bytes were written.
                         let made = out[..made].assume_init_ref();
-                        wrap.is_sum(told, made)
+                        wrap.is_sum(stored, made)
                     });
                     whole = sound.then_some(end + trailer);
                     Ok(if sound { made } else { 0 })
@@ -131,10 +131,10 @@ impl Wrap {
         }
     }
 
-    /// Whether the trailer `told` matches the data `made`.
-    fn is_sum(self, told: &[u8], made: &[u8]) -> bool {
+    /// Whether the trailer `stored` matches the data `made`.
+    fn is_sum(self, stored: &[u8], made: &[u8]) -> bool {
         let (sum, len) = self.sum(made);
-        told == &sum[..len]
+        stored == &sum[..len]
     }
 
     /// Returns the trailer for these bytes, and its length.

@@ -281,7 +281,7 @@ unsafe fn walk<const BMI: bool, const NEAR: bool>(
                 if is_outside!(distance) {
                     return None;
                 }
-                // SAFETY: there is room, and the distance leads to what is written.
+                // SAFETY: there is room, and the distance leads to written bytes.
                 unsafe {
                     copy(to.sub(distance), to, distance, length);
                     to = to.add(length);

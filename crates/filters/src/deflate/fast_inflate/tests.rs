@@ -224,7 +224,7 @@ fn damaged_streams() {
 }
 
 #[test]
-fn what_is_worth_it() {
+fn the_fast_decoder_is_used_where_it_pays() {
     let mut dice = Dice(5);
     let mut decoder = FastInflate::new();
     let mut choice = |data: &[u8]| {
