@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn which_requests_go_through_a_proxy() {
+    fn proxies_follow_the_url_and_no_proxy() {
         let all = [
             ("all_proxy", "all:1"),
             ("http_proxy", "http://u:p@plain:2"),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_refused() {
+    fn unsupported_proxies_are_refused() {
         for value in ["socks5://hush:1", "https://hush:1", "ftp://hush", "://hush"] {
             let of = |name: &str| (name == "https_proxy").then(|| value.to_owned());
             let error = Proxies::of(&|_| None, &of).err();

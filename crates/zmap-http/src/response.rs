@@ -80,7 +80,7 @@ pub(crate) fn judge<B>(
     or_whole: bool,
 ) -> ResponseVerdict {
     let (status, headers) = (answer.status(), answer.headers());
-    let told = || {
+    let message = || {
         let reason = status.canonical_reason().unwrap_or("not an HTTP status");
         format!("the server answered {} ({reason})", status.as_u16())
     };
@@ -96,21 +96,21 @@ pub(crate) fn judge<B>(
             return match text(headers, &LOCATION) {
                 Some(location) => ResponseVerdict::Elsewhere(location.to_owned()),
                 None => {
-                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{} without a new URL", told())))
+                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{} without a new URL", message())))
                 }
             };
         }
         StatusCode::FORBIDDEN => {
-            return ResponseVerdict::Failed(ErrorKind::Auth.context(told()).caused_by(Forbidden));
+            return ResponseVerdict::Failed(ErrorKind::Auth.context(message()).caused_by(Forbidden));
         }
         StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-            return ResponseVerdict::Failed(ErrorKind::Auth.context(told()));
+            return ResponseVerdict::Failed(ErrorKind::Auth.context(message()));
         }
         _ if status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429) => {
             let after = headers.get("retry-after").and_then(|after| after.to_str().ok()?.trim().parse().ok());
-            return ResponseVerdict::Again(ErrorKind::Curl.context(told()), after);
+            return ResponseVerdict::Again(ErrorKind::Curl.context(message()), after);
         }
-        _ => return ResponseVerdict::Failed(ErrorKind::Curl.context(told())),
+        _ => return ResponseVerdict::Failed(ErrorKind::Curl.context(message())),
     }
     if let Some(encoding) = text(headers, &CONTENT_ENCODING)
         && !encoding.eq_ignore_ascii_case("identity")
@@ -170,11 +170,11 @@ fn part(headers: &HeaderMap, want: RequestedPart, length: Option<u64>) -> Respon
     let Some((first, last, total)) = text(headers, &CONTENT_RANGE).and_then(range) else {
         return again("the server sent a part without stating its range".to_owned());
     };
-    let told = format!("bytes {first} to {last}");
+    let sent_range = format!("bytes {first} to {last}");
     let (from, len) = match (want, total) {
         (RequestedPart::Range(from, len), _) => (from, len),
         (RequestedPart::Tail(len), Some(total)) => (total.saturating_sub(len), len.min(total)),
-        _ => return again(format!("the server sent {told} without stating the total length")),
+        _ => return again(format!("the server sent {sent_range} without stating the total length")),
     };
     let end = match total {
         Some(total) => from.saturating_add(len).min(total),
@@ -182,13 +182,13 @@ fn part(headers: &HeaderMap, want: RequestedPart, length: Option<u64>) -> Respon
     };
     if first != from || last.checked_add(1) != Some(end) {
         return again(format!(
-            "wrong range (expected bytes {from} to {}, found {told})",
+            "wrong range (expected bytes {from} to {}, found {sent_range})",
             end.saturating_sub(1)
         ));
     }
     let take = end - first;
     if length.is_some_and(|length| length != take) {
-        return again(format!("the server sent {told} in a body of another length"));
+        return again(format!("the server sent {sent_range} in a body of another length"));
     }
     ResponseVerdict::Take {
         skip: 0,

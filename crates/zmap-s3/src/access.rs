@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_before_what() {
+    fn settings_follow_their_precedence() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_and_profiles_that_are_not_there() {
+    fn incomplete_keys_and_missing_profiles() {
         for (url, variables) in
             [("s3://b/k#aws.profile=absent", &[][..]), ("s3://b/k", &[("AWS_SECRET_ACCESS_KEY", "hush")][..])]
         {
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn who_pays_and_how_a_bucket_is_addressed() {
+    fn requester_pays_and_addressing_style_follow_the_settings() {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config");
         std::fs::write(&config, "[default]\ns3 =\n  addressing_style = virtual\nca_bundle=/by/profile.pem\n")
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_shows_what_is_secret() {
+    fn debug_output_hides_secrets() {
         let found = access(
             "s3://hush1:hush2@b/k#endpoint=http://e.example",
             &[

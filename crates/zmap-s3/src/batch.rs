@@ -129,7 +129,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
         }
     });
     for lost in gone {
-        let what = map.remote.what("read", &map.remote.object(&lost.key));
+        let what = map.remote.describe("read", &map.remote.object(&lost.key));
         job.done(lost.ticket, Err(ErrorKind::S3.context(format!("{what}: the runtime ended"))));
     }
 }
@@ -202,7 +202,7 @@ fn spawn(
 /// Fetches all ranges of one object, in one state of it.
 async fn fetch(remote: &RemoteBucket, object: &str, plan: &ReadPlan, may_hold: bool) -> FetchResult {
     let limit = plan.limit;
-    let what = || remote.what("read", object);
+    let what = || remote.describe("read", object);
     let failed =
         |(failure, tries): (RequestFailure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
     let mut deadline = remote.deadline(0);
@@ -304,7 +304,7 @@ fn deliver(
         into.clear();
         if len > into.capacity() as u64 {
             let error =
-                too_long(&map.remote.what("read", &map.remote.object(key)), len, into.capacity() as u64);
+                too_long(&map.remote.describe("read", &map.remote.object(key)), len, into.capacity() as u64);
             return job.done(ticket, Err(error));
         }
         let filled = into.put(&whole.bytes);
@@ -383,7 +383,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                 Some(BatchEvent::Came(..)) => {}
                 None => {
                     for (ticket, key, _) in under.into_iter().flatten() {
-                        let what = map.remote.what("write", &map.remote.object(&key));
+                        let what = map.remote.describe("write", &map.remote.object(&key));
                         job.done(ticket, Err(ErrorKind::S3.context(format!("{what}: the runtime ended"))));
                     }
                     return;
@@ -432,7 +432,7 @@ fn send(
         let deadline = remote.deadline(bytes.len() as u64);
         let stored = remote.put(&object, bytes, &only, deadline).await;
         let failed = |(failure, tries): (RequestFailure, u32)| {
-            failure.into_error(&remote.what("write", &object), tries)
+            failure.into_error(&remote.describe("write", &object), tries)
         };
         BatchEvent::Stored(place, stored.map_err(failed))
     });
@@ -474,7 +474,7 @@ pub(crate) fn delete(remote: &Arc<RemoteBucket>, keys: &[Key]) -> Result<()> {
     let objects: Vec<String> = keys.iter().map(|key| remote.object(key)).collect();
     each(remote, objects, |remote, object| async move {
         let done = remote.delete(&object, remote.deadline(0)).await;
-        done.map_err(|(failure, tries)| failure.into_error(&remote.what("delete", &object), tries))
+        done.map_err(|(failure, tries)| failure.into_error(&remote.describe("delete", &object), tries))
     })
 }
 
@@ -517,7 +517,7 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     let names = pairs.iter().map(|(old, new)| (map.remote.object(old), map.remote.object(new)));
     let copied = each(&map.remote, names, |remote, (old, new)| async move {
         let done = remote.copy(&old, &new).await;
-        done.map_err(|(failure, tries)| failure.into_error(&remote.what("copy", &old), tries))
+        done.map_err(|(failure, tries)| failure.into_error(&remote.describe("copy", &old), tries))
     });
     if let Err(error) = copied {
         let new: Vec<Key> = pairs.into_iter().map(|(_, new)| new).collect();

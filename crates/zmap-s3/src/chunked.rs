@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_however_they_come() {
+    fn chunked_bodies_decode_in_any_pieces() {
         for (text, body, more) in [
             ("0\r\n\r\n", "", false),
             ("5\r\nhello\r\n0\r\n\r\n", "hello", false),

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hands_out_keys_is_asked_again_when_they_end() {
+    fn expired_keys_are_requested_again() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (seconds, asked) in [(0, 1), (3600, 1), (MARGIN.as_secs() / 2, 3)] {
             let count = Arc::new(AtomicU64::new(0));

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_extend_only_a_time_that_nobody_configured() {
+    fn transferred_bytes_extend_only_the_default_deadline() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {
             for (stretch, sends, came, seconds) in [

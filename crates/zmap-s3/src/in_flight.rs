@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_is_asked_for_only_when_nobody_has_anything_to_decode() {
+    fn more_is_requested_only_if_no_decoder_has_work() {
         let mut load = InFlightLoad {
             number: 0,
             bytes: 0,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_as_few_as_can_be_and_alike() {
+    fn rounds_are_few_and_of_equal_size() {
         for (most, left, at_once) in [
             (256, 400, 200),
             (256, 256, 256),

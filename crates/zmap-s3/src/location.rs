@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_refused() {
+    fn urls_without_a_valid_object_are_refused() {
         for url in [
             "https://s3.amazonaws.com/",
             "https://h.example:9000/#mode=s3",

@@ -129,7 +129,7 @@ impl S3Map {
         let span = runtime::request_span(verb, object);
         let done = runtime::wait(&self.remote.handle, work)??;
         drop(span);
-        done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
+        done.map_err(|(failure, tries)| failure.into_error(&self.remote.describe(verb, object), tries))
     }
 
     pub(crate) fn deadline(&self) -> Deadline {
@@ -153,10 +153,10 @@ impl S3Map {
         match self.wait_for_read("read", &object, read).map_err(Forbidden::with_advice)? {
             Ok(found) => Ok(Some(found)),
             Err(ReadMiss::Absent) => Ok(None),
-            Err(ReadMiss::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
-            Err(ReadMiss::Changed) => Err(changed(&self.remote.what("read", &object))),
+            Err(ReadMiss::TooLong(len)) => Err(too_long(&self.remote.describe("read", &object), len, limit)),
+            Err(ReadMiss::Changed) => Err(changed(&self.remote.describe("read", &object))),
             Err(ReadMiss::Failed(failure)) => {
-                Err(Forbidden::with_advice(failure.into_error(&self.remote.what("read", &object), 1)))
+                Err(Forbidden::with_advice(failure.into_error(&self.remote.describe("read", &object), 1)))
             }
         }
     }
@@ -186,7 +186,7 @@ impl S3Map {
         }
         self.check_key(key)?;
         if size > MOST {
-            let what = self.remote.what("write", &self.remote.object(key));
+            let what = self.remote.describe("write", &self.remote.object(key));
             return Err(ErrorKind::VarSize
                 .context(format!("{what}: too large (expected at most {MOST} bytes, found {size})")));
         }
@@ -472,7 +472,7 @@ impl ZMap for S3Map {
             let range = ByteRange::first((limit as u64).saturating_add(1));
             let version = self.read_until(key, range, &mut old, deadline)?;
             if old.len() > limit {
-                let what = self.remote.what("update", &self.remote.object(key));
+                let what = self.remote.describe("update", &self.remote.object(key));
                 return Err(too_long(&what, old.len() as u64, limit as u64));
             }
             new.clear();
@@ -489,7 +489,7 @@ impl ZMap for S3Map {
             std::thread::sleep(pause(RACE, lost + 1));
         }
         drop(turn);
-        let what = self.remote.what("update", &self.remote.object(key));
+        let what = self.remote.describe("update", &self.remote.object(key));
         Err(ErrorKind::CantWrite.context(format!("{what}: other writers changed it during {TRIES} attempts")))
     }
 
@@ -533,7 +533,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_object_may_be_is_refused_before_it_is_sent() {
+    fn too_large_objects_and_keys_are_refused_before_sending() {
         let target = nczarr_url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
         let map =

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_comments_and_what_overrides() {
+    fn sections_comments_and_overrides() {
         let mut profiles = Profiles::default();
         profiles.add(
             "# c\n[default]\nregion = eu-1 # ours\n[profile work]\nregion=us-2\naws_access_key_id=A\ns3 =\n  endpoint_url = x\n\

@@ -112,7 +112,7 @@ impl RemoteBucket {
     }
 
     /// Describes an operation and its object for messages.
-    pub(crate) fn what(&self, verb: &str, object: &str) -> String {
+    pub(crate) fn describe(&self, verb: &str, object: &str) -> String {
         let endpoint = self.access.endpoint.as_deref().map_or_else(String::new, |at| format!(" at {at}"));
         format!("{verb} s3://{}/{object}{endpoint}", self.access.bucket)
     }

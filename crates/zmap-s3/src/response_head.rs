@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_complete_or_not_or_none() {
+    fn response_heads_parse_or_are_errors() {
         let whole = "HTTP/1.1 404 Not Found\r\nA: b\r\na: c\r\n\r\n";
         for len in 0..whole.len() {
             assert!(head(&whole[..len]).unwrap().is_none(), "{len}");

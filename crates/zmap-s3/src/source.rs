@@ -61,9 +61,8 @@ impl S3Source {
         let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
         let found = runtime::wait(&remote.handle, stoppable(asked))???;
         let Some(FetchedObject { bytes, total, etag, .. }) = found else {
-            return Err(
-                ErrorKind::NotFound.context(format!("{}: no dataset found", remote.what("read", &object)))
-            );
+            return Err(ErrorKind::NotFound
+                .context(format!("{}: no dataset found", remote.describe("read", &object))));
         };
         let start = if let GetRange::Last(_) = want { total - bytes.len() as u64 } else { 0 };
         Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, bytes)), turns })
@@ -112,7 +111,7 @@ impl S3Source {
                 Ok(found.bytes)
             }
             // In the same state there would be as many bytes.
-            _ => Err(changed(&self.remote.what("read", &self.object))),
+            _ => Err(changed(&self.remote.describe("read", &self.object))),
         }
     }
 }
@@ -125,7 +124,7 @@ async fn read(
     limit: u64,
     etag: Option<&str>,
 ) -> Result<Option<FetchedObject>> {
-    let what = || remote.what("read", object);
+    let what = || remote.describe("read", object);
     let got = remote.get_of(object, want, limit, etag, &mut remote.deadline(0)).await;
     match got.map_err(|(failure, tries)| failure.into_error(&what(), tries))? {
         Ok(found) => Ok(Some(found)),

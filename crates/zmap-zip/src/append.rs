@@ -291,7 +291,7 @@ mod tests {
 
     /// After a failed close and a drop, all readers see the archive of the last sync.
     #[test]
-    fn a_directory_that_fails() {
+    fn a_failed_directory_write_can_be_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
         for synced in [0, 1] {

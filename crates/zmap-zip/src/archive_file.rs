@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stopped_writers_left_is_cleared_and_nothing_else() {
+    fn only_leftovers_of_stopped_writers_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in [
@@ -292,7 +292,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_could_not_be_put_in_a_place_can_be_put_there_again() {
+    fn a_failed_replacement_can_be_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
         drop(create(&path, None, &MapOptions::default()).unwrap());
@@ -308,7 +308,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_was_replaced_is_not_where_it_was() {
+    fn a_replaced_file_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
         let first = create(&path, None, &MapOptions::default()).unwrap();

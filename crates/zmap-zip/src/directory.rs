@@ -342,7 +342,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_at_once_is_what_the_library_reads(
+        fn the_fast_directory_reader_agrees_with_the_library(
             members in prop::collection::vec(("[a-cü/.0-9]{1,12}", 0usize..300, 0u8..32), 0..12),
             changes in prop::collection::vec((0usize..10_000, any::<u8>()), 0..3),
         ) {

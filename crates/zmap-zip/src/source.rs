@@ -323,7 +323,7 @@ mod tests {
 
     /// After a partial write, the next call writes the rest.
     #[test]
-    fn what_is_left_of_two_pieces_is_written() {
+    fn the_rest_of_a_partial_write_is_written() {
         let (head, body) = (b"head".as_slice(), b"and body".as_slice());
         let whole = [head, body].concat();
         for written in 0..=whole.len() {
@@ -344,7 +344,7 @@ mod tests {
     proptest! {
         /// Any sequence of reads and skips gives the same bytes as a reader over the bytes.
         #[test]
-        fn a_cursor_reads_what_is_there(
+        fn a_cursor_reads_like_a_cursor_over_bytes(
             len in 0usize..200_000,
             cut in 0u64..300_000,
             steps in prop::collection::vec((0u64..250_000, 0usize..100_000), 1..12),

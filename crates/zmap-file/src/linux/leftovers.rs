@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stopped_writers_left_goes_when_nobody_else_writes() {
+    fn leftovers_are_removed_if_no_other_writer_is_active() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("x");
         let open = || FileMap::open(&path, true, &MapOptions::default()).unwrap();
@@ -101,13 +101,13 @@ mod tests {
         // A killed writer has marked the lock file, and holds no lock.
         fs::write(path.join(names::LOCK), b"x").unwrap();
         let third = open();
-        assert_eq!(temporaries(&path), 2, "who replaces nothing removes nothing");
+        assert_eq!(temporaries(&path), 2, "a map that replaces nothing removes nothing");
         replace(&third);
         assert_eq!(temporaries(&path), 0);
         assert!(fs::metadata(path.join(names::LOCK)).unwrap().len() > 0, "it may be stopped, too");
         leave();
         replace(&third);
-        assert_eq!(temporaries(&path), 2, "it is looked for once");
+        assert_eq!(temporaries(&path), 2, "leftovers are removed once");
         drop(third);
         assert_eq!(fs::metadata(path.join(names::LOCK)).unwrap().len(), 0);
     }

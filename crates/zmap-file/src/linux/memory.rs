@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_room_for_what_is_asked_and_it_is_kept() {
+    fn a_read_buffer_grows_and_keeps_its_memory() {
         let mut memory = ReadBuffer::default();
         let mut most = 0;
         for len in [

@@ -319,16 +319,16 @@ mod tests {
     }
 
     #[test]
-    fn without_nameless_files_it_is_a_map_all_the_same() {
-        it_is_a_map(BY_NAME);
+    fn without_unnamed_files_the_map_passes_the_suite() {
+        the_map_passes_the_suite(BY_NAME);
     }
 
     #[test]
-    fn without_links_it_is_a_map_all_the_same() {
-        it_is_a_map(BY_RENAME);
+    fn without_links_the_map_passes_the_suite() {
+        the_map_passes_the_suite(BY_RENAME);
     }
 
-    fn it_is_a_map(way: u8) {
+    fn the_map_passes_the_suite(way: u8) {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         nczarr_conformance::check_map(&|| {
             let path = scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());

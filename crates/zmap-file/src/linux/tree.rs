@@ -256,7 +256,7 @@ impl FileMap {
 
     /// Deletes everything except the `kept` names in the root, if the tree has only files and directories.
     pub(super) fn remove_tree(&self, kept: &[&str]) -> Result<()> {
-        let fail = |errno| self.fail("", "remove what is below", errno);
+        let fail = |errno| self.fail("", "remove the contents", errno);
         let Some(mut dir) = self.open_dir("")? else { return Ok(()) };
         if let Some(odd) = first_special_file(&mut dir, 0).map_err(fail)? {
             return Err(ErrorKind::CantRemove.context(format!(

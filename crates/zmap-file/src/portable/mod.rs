@@ -363,7 +363,7 @@ impl FileMap {
     }
 
     fn remove_tree(&self, kept: &[&str]) -> Result<()> {
-        let fail = |error| self.fail("", "remove what is below", error);
+        let fail = |error| self.fail("", "remove the contents", error);
         if let Some(odd) = first_special_file(&self.path).map_err(fail)? {
             return Err(ErrorKind::CantRemove.context(format!(
                 "{}: {} is neither a file nor a directory; nothing was removed",
@@ -530,7 +530,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_map() {
+    fn the_map_passes_the_suite() {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         let path = || scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
         nczarr_conformance::check_map(&|| {
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_recognised_is_replaced_or_removed() {
+    fn only_recognised_datasets_are_replaced_or_removed() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("it");
         let create = |markers| FileMap::create(&path, markers, &MapOptions::default());

@@ -38,7 +38,7 @@ impl Scratch {
 }
 
 #[test]
-fn it_is_a_map() {
+fn the_map_passes_the_suite() {
     let scratch = Scratch::new();
     nczarr_conformance::check_map(&|| Arc::new(scratch.map(&MapOptions::default()))).unwrap();
 }
@@ -60,12 +60,12 @@ fn with_syncing_the_same_is_stored() {
     map.sync().unwrap();
     map.close().unwrap();
     assert_eq!(map.keys(&Key::root()).unwrap(), [key("d"), key("g/h/i/c")]);
-    assert!(!map.path().join(".nczarr-lock").exists(), "who is alone needs no lock");
+    assert!(!map.path().join(".nczarr-lock").exists(), "an exclusive user needs no lock");
     assert!(map.caps().conditional_write);
 }
 
 #[test]
-fn read_only_it_is_a_map_that_refuses() {
+fn a_read_only_map_refuses_writes() {
     let scratch = Scratch::new();
     let options = MapOptions::default();
     nczarr_conformance::check_map(&|| -> Arc<dyn ZMap> {

@@ -99,7 +99,7 @@ fn keeps(dir: &Path) -> bool {
 type Deed = (&'static str, fn(&Path), std::result::Result<Option<&'static [u8]>, ErrorKind>);
 
 #[test]
-fn a_part_is_of_the_object_that_is_there_now() {
+fn partial_reads_see_the_current_object() {
     fn whole(root: &Path, name: &str, value: &[u8]) {
         fs::write(root.join(name), value).unwrap();
     }
@@ -240,7 +240,7 @@ fn a_part_is_of_the_object_that_is_there_now() {
 }
 
 #[test]
-fn a_part_is_of_what_this_map_or_another_wrote() {
+fn partial_reads_see_the_latest_write_of_any_map() {
     let scratch = Scratch::new();
     let map = scratch.map(&MapOptions::default());
     let other = FileMap::open(map.path(), true, &MapOptions::default()).unwrap();
@@ -261,7 +261,7 @@ fn a_part_is_of_what_this_map_or_another_wrote() {
 }
 
 #[test]
-fn in_a_batch_too_nothing_is_absent_from_what_is_gone() {
+fn a_batch_on_a_removed_map_is_an_error() {
     let scratch = Scratch::new();
     let map = scratch.map(&MapOptions::default());
     let keys: Vec<Key> = (0..200).map(|i| key(&format!("v/{i}"))).collect();
@@ -280,7 +280,7 @@ fn in_a_batch_too_nothing_is_absent_from_what_is_gone() {
 }
 
 #[test]
-fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
+fn open_files_are_bounded_and_closed_by_sync_and_drop() {
     let scratch = Scratch::new();
     let (one, two) = (scratch.map(&MapOptions::default()), scratch.map(&MapOptions::default()));
     let keys: Vec<Key> = (0..500).map(|i| key(&format!("v/{i}"))).collect();
@@ -334,7 +334,7 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
 }
 
 #[test]
-fn no_thread_reads_what_was_replaced_before_it_began() {
+fn no_read_returns_a_value_replaced_before_it_began() {
     let scratch = Scratch::new();
     let map = scratch.map(&MapOptions::default());
     let other = FileMap::open(map.path(), true, &MapOptions::default()).unwrap();

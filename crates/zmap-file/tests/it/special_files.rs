@@ -36,7 +36,7 @@ fn operations(map: &FileMap, key: &Key) -> Vec<(&'static str, Result<()>)> {
 }
 
 #[test]
-fn what_is_no_file_is_refused_by_name_and_left_alone() {
+fn special_files_are_refused_by_name_and_kept() {
     let scratch = Scratch::new();
     let outside = scratch.path();
     fs::create_dir(&outside).unwrap();
@@ -148,7 +148,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
     assert_eq!(
         map.possible_children(&Key::root()).unwrap(),
         ["hollow", "left", "v"],
-        "what is not looked behind may be anything"
+        "the targets of links are not examined"
     );
     map.rename(&key("v"), &key("hollow")).unwrap();
     map.write(&key("left"), b"object").unwrap();
@@ -162,7 +162,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
 }
 
 #[test]
-fn creating_refuses_what_it_may_not_replace() {
+fn creating_replaces_only_recognised_directories() {
     let scratch = Scratch::new();
     let options = MapOptions::default();
     let (file, dir) = (scratch.path(), scratch.path());
@@ -237,7 +237,7 @@ fn failures_of_the_system_keep_their_cause() {
 }
 
 #[test]
-fn what_may_not_be_read_is_not_absent() {
+fn unreadable_objects_are_not_absent() {
     let scratch = Scratch::new();
     let map = scratch.map(&MapOptions::default());
     map.write(&key("v/0"), b"1").unwrap();

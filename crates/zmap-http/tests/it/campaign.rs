@@ -163,7 +163,7 @@ fn check(found: &Answer, number: usize, ranges: &Ranges, fault: &Fault, now: Vec
             true
         }
         Ok(None) => {
-            assert_eq!(number, 9, "{fault:?}: {ranges:?} of what is there is said to be absent");
+            assert_eq!(number, 9, "{fault:?}: {ranges:?} of a stored object read as absent");
             true
         }
         Err(error) => {

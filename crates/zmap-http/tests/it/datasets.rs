@@ -144,7 +144,7 @@ fn few_requests_open_and_read() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_datasets_are_errors_with_their_url() {
     let server = Server::start(Kind::default().web("web"));
     server.put("web", "x.zarr/.zgroup", "{\"zarr_format\": 2}");
     server.put("web", "text", "no dataset of any kind");
@@ -223,7 +223,7 @@ fn files_open_without_a_mode() {
 }
 
 #[test]
-fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
+fn a_mistyped_url_lists_the_requested_urls() {
     let server = Server::start(Kind::default().web("web"));
     for (path, tried) in [
         ("none.zarr", &["none.zarr", "none.zarr/.zgroup", "none.zarr/zarr.json"][..]),
@@ -247,7 +247,7 @@ fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
 
 /// A retry cannot help if the server speaks plain HTTP.
 #[test]
-fn https_at_a_port_of_plain_http_is_told_at_once() {
+fn https_to_a_plain_http_port_fails_without_retries() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap();
     let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -290,7 +290,7 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
 }
 
 #[test]
-fn an_array_opens_by_its_own_url_where_its_group_does() {
+fn arrays_and_groups_open_by_their_own_urls() {
     let folder = tempfile::tempdir().unwrap();
     for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web").unlisted("bucket")]
     {
@@ -343,7 +343,7 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
 
 /// A listed child that does not exist is the only one missing.
 #[test]
-fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
+fn a_missing_child_leaves_others_readable() {
     let folder = tempfile::tempdir().unwrap();
     for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web")] {
         let server = Server::start(config);

@@ -54,7 +54,7 @@ fn depth(count: u64) -> u64 {
 }
 
 #[test]
-fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
+fn requests_of_a_box_grow_with_the_depth_of_its_index() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     for count in [20_000, 200_000] {
         let bytes = large(folder.path(), count);
@@ -81,7 +81,7 @@ fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
 }
 
 #[test]
-fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
+fn a_box_across_chunks_requests_no_byte_twice() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     for (deflate, kind) in [(false, "no filter"), (true, "deflate")] {
         let path = folder.path().join(format!("{deflate}.nc")).display().to_string();
@@ -124,7 +124,7 @@ fn packed(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn of_each_kind_of_index_only_what_is_needed_is_read() {
+fn each_kind_of_index_is_read_in_part() {
     let server = server();
     // Structures on the way to a chunk.
     for (name, depth) in [
@@ -205,7 +205,7 @@ fn files_hold_the_same_far_away() {
 
 /// One of several record variables is read without the others.
 #[test]
-fn records_are_read_without_those_of_others() {
+fn records_are_read_without_other_variables() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     for mode in ["cdf2", "cdf5"] {
         let path = folder.path().join(mode).display().to_string();
@@ -293,7 +293,7 @@ fn spread(bytes: &[u8], far: usize) -> Vec<u8> {
 }
 
 #[test]
-fn of_hdf4_files_only_what_is_needed_is_read() {
+fn hdf4_files_are_read_in_part() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4");
     for name in ["codings.hdf", "old.hdf", "odd.hdf"] {
         let bytes = std::fs::read(corpus.join(name)).unwrap();
@@ -318,7 +318,7 @@ fn of_hdf4_files_only_what_is_needed_is_read() {
 
 /// A partial read of a large unfiltered chunk reads only the requested rows.
 #[test]
-fn of_a_large_chunk_only_parts_are_read() {
+fn a_large_chunk_is_read_in_part() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
     let path = folder.path().join("chunk.nc").display().to_string();
     let file = nczarr::create(Place::url(format!("{path}#mode=netcdf-4"))).unwrap();

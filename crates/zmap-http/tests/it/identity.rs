@@ -31,7 +31,7 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (url, seen) =
         (format!("https://{}", listener.local_addr().unwrap()), Arc::<Mutex<Vec<bool>>>::default());
-    let told = Arc::clone(&seen);
+    let recorded = Arc::clone(&seen);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
@@ -43,7 +43,7 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
                     _ => break,
                 }
             }
-            told.lock().unwrap().push(stream.conn.peer_certificates().is_some());
+            recorded.lock().unwrap().push(stream.conn.peer_certificates().is_some());
             drop(stream.write_all(answer.as_bytes()));
             drop(stream.flush());
         }
@@ -64,7 +64,7 @@ fn read(url: &str, rc: &str) -> nczarr_model::Result<bool> {
 }
 
 #[test]
-fn a_certificate_is_shown_to_the_server_it_is_for() {
+fn a_client_certificate_goes_only_to_its_server() {
     let file = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n01";
     let (other, others) = server(file.to_owned());
     let away =

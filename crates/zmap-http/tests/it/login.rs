@@ -112,7 +112,7 @@ impl Earthdata {
 }
 
 #[test]
-fn a_login_on_another_server_lets_one_in() {
+fn a_login_on_another_server_grants_access() {
     for kind in [
         "netrc at home",
         "netrc of a variable",
@@ -165,7 +165,7 @@ fn a_login_on_another_server_lets_one_in() {
 }
 
 #[test]
-fn who_asked_for_a_password_and_whether_one_was_sent_is_told() {
+fn a_login_error_names_the_server_and_the_sent_credentials() {
     let wrong = "machine localhost login user password HUSHwrong\n";
     for (netrc, sent) in [("", "sent: no credentials"), (wrong, "; sent: a password")] {
         let earthdata = Earthdata::start();
@@ -180,7 +180,7 @@ fn who_asked_for_a_password_and_whether_one_was_sent_is_told() {
 
 /// Credentials for one server, or for no named server, reach no other by a redirect to another host or port.
 #[test]
-fn nothing_goes_to_a_server_it_is_not_for() {
+fn credentials_go_only_to_their_server() {
     let other = Mock::start(file);
     let by_name = other.url().replace("127.0.0.1", "localhost");
     for to in [other.url(), by_name] {

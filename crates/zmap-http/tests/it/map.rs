@@ -92,7 +92,7 @@ fn a_batch_is_one_request_for_each_and_many_at_once() {
 }
 
 #[test]
-fn what_is_under_way_is_bounded() {
+fn requests_in_flight_are_bounded() {
     let server = Server::start(Kind::default().web("web").latency(Duration::from_millis(5)));
     (0..40).for_each(|number| server.put("web", &format!("x/{number}"), content(number, 1000)));
     let wanted: Vec<_> = (0..40).map(|number| (number.to_string(), Ranges::All)).collect();
@@ -170,7 +170,7 @@ fn parts_are_of_one_state() {
 }
 
 #[test]
-fn answers_that_send_elsewhere() {
+fn redirects_are_followed_and_limited() {
     let (server, other) = (server(), Server::start(Kind::default().web("web")));
     other.put("web", "there", "bytes of the other");
     let mut bytes = Vec::new();
@@ -192,7 +192,7 @@ fn answers_that_send_elsewhere() {
 }
 
 #[test]
-fn credentials_are_sent_to_whom_they_are_for() {
+fn credentials_are_not_sent_to_another_host() {
     let (server, other) = (server(), Server::start(Kind::default().web("web")));
     other.put("web", "there", "bytes");
     let url = format!("http://me:hush@{}/web/x", server.host());

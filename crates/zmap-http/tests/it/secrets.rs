@@ -25,7 +25,7 @@ impl Write for Log {
 }
 
 #[test]
-fn nothing_prints_them() {
+fn secrets_are_not_printed() {
     let log = Log::default();
     let writer = log.clone();
     // Requests run on other threads, so the log is the process's.
@@ -68,10 +68,10 @@ fn nothing_prints_them() {
         HttpSource::open(&nczarr_url_infer::parse(&url).unwrap(), InitialRead::Head(2), &patience()).unwrap();
     assert_eq!(source.read(ByteRange::new(3, 2)).unwrap(), b"34");
     said += &format!("{source:?}");
-    let told = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(told.contains("asking again"), "the log is heard");
+    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(logged.contains("asking again"), "the log is heard");
     assert!(said.contains("/web/x"));
-    for text in [told, said] {
+    for text in [logged, said] {
         for line in text.lines() {
             assert!(!line.contains("hush") && !line.contains("bWU6aHVzaDE="), "{line}");
         }

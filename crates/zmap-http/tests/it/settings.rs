@@ -62,7 +62,7 @@ fn credentials_and_the_name_of_the_program_are_sent() {
 }
 
 #[test]
-fn times_are_those_of_the_file() {
+fn timeouts_come_from_the_rc_file() {
     let target = nczarr_url_infer::parse("http://h.example/x").unwrap();
     let of = |lines: &str| {
         let config = settings(&target, lines).unwrap().over(&Config::DEFAULT);
@@ -82,7 +82,7 @@ fn times_are_those_of_the_file() {
 }
 
 #[test]
-fn what_would_be_left_aside_is_refused() {
+fn unusable_settings_are_refused() {
     let target = nczarr_url_infer::parse("https://h.example/x").unwrap();
     for (lines, key) in [
         ("HTTP.PROXY.SERVER=socks5://hush:hush@proxy:8080", "HTTP.PROXY.SERVER"),

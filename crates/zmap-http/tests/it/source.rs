@@ -58,7 +58,7 @@ fn servers_without_ranges_are_read_whole() {
 
 /// Servers without ranges and file states: one request yields the file or the reason.
 #[test]
-fn servers_that_say_nothing_are_asked_once() {
+fn servers_without_range_support_get_one_request() {
     let path = tempfile::tempdir().unwrap();
     let path = path.path().join("x.nc").display().to_string();
     let file = nczarr::create(Place::url(format!("{path}#mode=cdf5"))).unwrap();

@@ -128,8 +128,8 @@ fn one_variable_opens_too() {
 /// A refused document beside the readable one of its node counts as absent. This is reported as a fault only
 /// where the server reports absent keys, because then content may be missing.
 #[test]
-fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
-    for (config, told) in [
+fn a_refused_document_counts_as_absent_and_is_reported() {
+    for (config, reported) in [
         (Config::default().web("web"), true),
         (Config::default().web("web").unlisted("web").unlisted("bucket"), false),
     ] {
@@ -141,7 +141,11 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
             let n2 = url(&server, bucket, "n2.zarr", "nczarr,v2");
             let file = nczarr::open(&n2).unwrap_or_else(|error| panic!("{n2}: {error:#}"));
             let faults = file.info().faults;
-            assert_eq!(faults.iter().any(|fault| fault.path == "/bare/.zattrs"), told, "{n2}: {faults:?}");
+            assert_eq!(
+                faults.iter().any(|fault| fault.path == "/bare/.zattrs"),
+                reported,
+                "{n2}: {faults:?}"
+            );
             assert!(faults.iter().all(|fault| fault.kind == FaultKind::LeftOut), "{n2}: {faults:?}");
             assert_eq!(file.variable("v").unwrap().get_values::<i32>(3..5).unwrap(), [3, 4]);
             server.no_faults();
@@ -150,7 +154,7 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
             let v = url(&server, bucket, "z2.zarr/v", "zarr,v2");
             let file = nczarr::open(&v).unwrap_or_else(|error| panic!("{v}: {error:#}"));
             let faults = file.info().faults;
-            assert_eq!(faults.len(), usize::from(told), "{v}: {faults:?}");
+            assert_eq!(faults.len(), usize::from(reported), "{v}: {faults:?}");
             server.no_faults();
         }
     }
@@ -158,7 +162,7 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
 
 /// Other codes of a 403 concern the credentials, not the key.
 #[test]
-fn credentials_that_are_no_longer_good_are_an_error() {
+fn expired_credentials_are_an_error() {
     let server = unlisted();
     make(&server, "n2.zarr", "nczarr").unwrap();
     let url = url(&server, "bucket", "n2.zarr", "nczarr,v2");
@@ -168,14 +172,14 @@ fn credentials_that_are_no_longer_good_are_an_error() {
         let problem =
             file.variable("bare").unwrap().get_values::<f64>(..).err().map(|error| error.to_string());
         let faults = file.info().faults;
-        let mut told = problem.into_iter().chain(faults.iter().map(ToString::to_string));
-        assert!(told.any(|text| text.contains(code)), "{code}");
+        let mut messages = problem.into_iter().chain(faults.iter().map(ToString::to_string));
+        assert!(messages.any(|text| text.contains(code)), "{code}");
         server.no_faults();
     }
 }
 
 #[test]
-fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
+fn a_refused_chunk_is_an_error_unless_declared_absent() {
     let server = unlisted();
     for (name, modes) in [("n2.zarr", "nczarr"), ("z3.zarr", "zarr,v3,consolidated")] {
         make(&server, name, modes).unwrap();
@@ -217,7 +221,7 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
 }
 
 #[test]
-fn a_store_that_cannot_be_found_out_says_what_was_refused() {
+fn an_undetectable_store_lists_the_refused_requests() {
     let server = unlisted();
     make(&server, "z2.zarr", "zarr").unwrap();
     make(&server, "z3.zarr", "zarr,v3").unwrap();
@@ -245,7 +249,7 @@ fn a_store_that_cannot_be_found_out_says_what_was_refused() {
 
 /// A writer must know which objects exist.
 #[test]
-fn a_dataset_is_not_written_where_absence_is_not_told() {
+fn a_store_that_hides_absent_keys_is_read_only() {
     let server = unlisted();
     make(&server, "n2.zarr", "nczarr").unwrap();
     let before = server.keys("bucket");

@@ -7,12 +7,12 @@ use nczarr_storage::{Clobber, CreateMap, Key, MapFactory, MapOptions, OpenMap, Z
 use nczarr_zmap_mem::{MemMap, MemMaps};
 
 #[test]
-fn it_is_a_map() {
+fn the_map_passes_the_suite() {
     nczarr_conformance::check_map(&|| Arc::new(MemMap::new())).unwrap();
 }
 
 #[test]
-fn read_only_it_is_a_map_that_refuses() {
+fn a_read_only_map_refuses_writes() {
     nczarr_conformance::check_map(&|| Arc::new(MemMap::new().read_only())).unwrap();
 }
 

@@ -214,7 +214,7 @@ fn check(found: &Answer, (number, len): (usize, usize), ranges: &Ranges, fault: 
             true
         }
         Ok(None) => {
-            assert_eq!(number, 9, "{fault:?}: {ranges:?} of what is there is said to be absent");
+            assert_eq!(number, 9, "{fault:?}: {ranges:?} of a stored object read as absent");
             true
         }
         Err(error) => {
@@ -267,7 +267,10 @@ fn writes() {
                     }
                     // A server that reports a lost race is believed. The loser reads again.
                     Ok(WriteOutcome::Conflict) => {
-                        assert!(matches!(fault, Fault::Status(412, _)), "{fault:?} {seed}: lost to nobody");
+                        assert!(
+                            matches!(fault, Fault::Status(412, _)),
+                            "{fault:?} {seed}: a conflict without another writer"
+                        );
                         assert!(there.is_none_or(|there| there == new), "{fault:?} {seed}");
                     }
                     Err(_) => assert!(there.is_none_or(|there| there == new) || meddles, "{fault:?} {seed}"),

@@ -49,7 +49,7 @@ fn create(options: &CreateOptions, at: &str, shards: &[u64]) -> nczarr::Result<(
 }
 
 #[test]
-fn one_who_is_alone_writes_every_kind_of_store() {
+fn an_exclusive_user_writes_every_kind_of_store() {
     let own = careless();
     let elsewhere = std::env::var("NCZ_S3_UNCONDITIONAL").ok();
     for (number, (kind, shards)) in KINDS.into_iter().enumerate() {
@@ -107,7 +107,7 @@ fn one_who_is_alone_writes_every_kind_of_store() {
 /// Sequential writers are refused as they should be. Of concurrent ones several win: with `If-None-Match` or
 /// with `If-Match`.
 #[test]
-fn a_server_whose_conditions_are_not_atomic_is_found_out() {
+fn a_server_without_atomic_conditions_is_detected() {
     for before in [8, 20] {
         let server = Server::start(Config::default());
         server.fault(Rule::new(Fault::Unconditional).on(Op::PutIf).after(before).times(4));
@@ -128,7 +128,7 @@ fn a_server_whose_conditions_are_not_atomic_is_found_out() {
 
 /// A server that reports conditions as unimplemented is detected too.
 #[test]
-fn a_server_that_refuses_conditions_is_found_out() {
+fn a_server_that_refuses_conditions_is_detected() {
     let server = Server::start(Config::default());
     server.fault(Rule::new(Fault::Status(501, "NotImplemented")).on(Op::PutIf));
     let at = url(&server, "x", "zarr");
@@ -140,7 +140,7 @@ fn a_server_that_refuses_conditions_is_found_out() {
 
 /// The probe takes two rounds for all later writes, and leaves nothing behind.
 #[test]
-fn finding_out_takes_two_rounds_and_leaves_nothing() {
+fn the_check_of_conditions_takes_two_rounds_and_leaves_nothing() {
     let server = Server::start(Config::default());
     let at = url(&server, "x", "nczarr");
     create(&CreateOptions::new(), &at, &[]).unwrap();

@@ -70,7 +70,7 @@ fn all_chunks_by_one_request_each() {
 }
 
 #[test]
-fn one_element_of_a_dataset_nobody_has_open() {
+fn one_element_of_a_variable_takes_one_request() {
     let server = Server::start(Config::default());
     let at = url(&server, "x", "nczarr");
     let values = write(&at, 8);
@@ -112,7 +112,7 @@ fn check_many(file: &nczarr::File, count: usize) {
 }
 
 #[test]
-fn opening_asks_in_as_few_requests_as_it_can() {
+fn opening_takes_few_requests() {
     let server = Server::start(Config::default());
     const MANY: usize = 200;
     let mut before = "";

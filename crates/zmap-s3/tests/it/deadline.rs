@@ -195,7 +195,7 @@ fn bytes_that_come_extend_the_default_deadline() {
 
 /// The error at the deadline names the last failure.
 #[test]
-fn the_failure_before_the_end_is_told() {
+fn a_timeout_names_the_last_failure() {
     let server = Server::start(Config::default());
     server.fault(Rule::new(Fault::Status(503, "SlowDown")).times(1));
     server.fault(Rule::new(Fault::Stall));

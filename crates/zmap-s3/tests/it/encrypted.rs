@@ -88,7 +88,7 @@ fn in_a_process(what: &str, at: &str, trusted: &str) {
 
 fn in_a_process_with(what: &str, at: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "encrypted::what_is_written_comes_back", "--nocapture"]);
+    child.args(["--exact", "encrypted::data_round_trip_over_tls", "--nocapture"]);
     child.env_remove("SSL_CERT_DIR").env_remove("AWS_CA_BUNDLE");
     child.envs([(AT, at), (WHAT, what)]).envs(variables.iter().copied());
     let done = child.output().unwrap();
@@ -103,15 +103,15 @@ fn work(what: &str, at: &str) {
         _ => {
             for done in [write(at), read(at)] {
                 let error = done.unwrap_err();
-                let told = error.to_string();
-                assert!(error.kind() != ErrorKind::NotFound && told.contains("certificate"), "{told}");
+                let message = error.to_string();
+                assert!(error.kind() != ErrorKind::NotFound && message.contains("certificate"), "{message}");
             }
         }
     }
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn data_round_trip_over_tls() {
     if let (Ok(what), Ok(at)) = (std::env::var(WHAT), std::env::var(AT)) {
         return work(&what, &at);
     }

@@ -18,7 +18,7 @@ fn map(server: &Server) -> S3Map {
 }
 
 #[test]
-fn what_is_large_goes_in_parts() {
+fn large_objects_are_uploaded_in_parts() {
     let server = Server::start(Config::default());
     let map = map(&server).exclusive(true);
     for (len, parts) in [(0, 0), (ABOVE, 0), (ABOVE + 1, 3), (12_000, 3), (25_000, 7)] {
@@ -48,7 +48,7 @@ fn conditions_hold_for_parts_too() {
     let name = key("big");
     let WriteOutcome::Done(Some(version)) = map.write_if(&name, &first, &Precondition::Absent).unwrap()
     else {
-        panic!("nobody was first")
+        panic!("the first write must succeed")
     };
     assert!(matches!(map.write_if(&name, &second, &Precondition::Absent).unwrap(), WriteOutcome::Conflict));
     assert!(matches!(
@@ -61,7 +61,7 @@ fn conditions_hold_for_parts_too() {
         WriteOutcome::Conflict
     ));
     assert!(server.get("bucket", "set/big").unwrap() == second);
-    assert_eq!(server.uploads(), 0, "what is lost is taken back");
+    assert_eq!(server.uploads(), 0, "a lost upload is aborted");
     assert_eq!(server.keys("bucket"), ["set/big"], "nothing is left of finding out");
     // A server that ignores the condition is detected before data are lost.
     let careless = Server::start(Config::default());
@@ -74,7 +74,7 @@ fn conditions_hold_for_parts_too() {
 }
 
 #[test]
-fn a_part_is_tried_again_and_what_fails_is_taken_back() {
+fn parts_are_retried_and_failed_uploads_are_aborted() {
     let (old, new) = (content(1, 100), content(2, 25_000));
     for conditional in [false, true] {
         for (op, fault, times, done) in [
@@ -108,7 +108,10 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             server.fault(Rule::new(fault.clone()).on(op).times(times));
             let written = if conditional {
                 map.write_if(&name, &new, &Precondition::Unchanged(version.clone())).map(|written| {
-                    assert!(matches!(written, WriteOutcome::Done(_)), "{op:?} {fault:?}: lost to nobody");
+                    assert!(
+                        matches!(written, WriteOutcome::Done(_)),
+                        "{op:?} {fault:?}: a conflict without another writer"
+                    );
                 })
             } else {
                 map.write(&name, &new)

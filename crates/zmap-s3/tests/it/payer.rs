@@ -21,7 +21,7 @@ fn everything(mut access: Access) {
 }
 
 #[test]
-fn every_request_says_who_pays() {
+fn every_request_has_the_payer_header() {
     let payer = [KEYS, &[("AWS_REQUEST_PAYER", "requester")]].concat();
     for (variables, value) in [(&payer[..], Some("requester")), (KEYS, None)] {
         let server = Server::start(Config::default());

@@ -27,7 +27,7 @@ impl Write for Log {
 const PLANTED: &str = "HUSHHUSH";
 
 #[test]
-fn planted_secrets_are_nowhere() {
+fn secrets_appear_in_no_output() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber =
@@ -98,7 +98,7 @@ fn planted_secrets_are_nowhere() {
 }
 
 #[test]
-fn nobody_is_followed_elsewhere() {
+fn redirects_are_not_followed() {
     let (server, other) = (Server::start(Config::default()), Server::start(Config::default()));
     for status in [301, 302, 307, 308] {
         server.no_faults();

@@ -83,7 +83,7 @@ fn answer(start: &str, fields: &str, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn connections_are_used_as_long_as_they_stay() {
+fn connections_are_reused() {
     let length = "Content-Length: 4";
     for (start, fields, ends, connections) in [
         ("HTTP/1.1 200 OK", length, false, 1),
@@ -102,7 +102,7 @@ fn connections_are_used_as_long_as_they_stay() {
 }
 
 #[test]
-fn what_comes_before_an_answer_is_none() {
+fn informational_responses_are_skipped() {
     let early =
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 3\r\n\r\n";
     let whole = [early.as_bytes(), &answer("HTTP/1.1 200 OK", "Content-Length: 4", "body")].concat();
@@ -116,7 +116,7 @@ fn what_comes_before_an_answer_is_none() {
 }
 
 #[test]
-fn what_follows_an_answer_is_none() {
+fn bytes_after_a_response_are_ignored() {
     let server =
         Scripted::new(|_| (answer("HTTP/1.1 200 OK", "Content-Length: 4", "bodyHTTP/1.1 200 OK\r\n"), false));
     for _ in 0..3 {
@@ -126,7 +126,7 @@ fn what_follows_an_answer_is_none() {
 }
 
 #[test]
-fn absence_is_told_in_any_framing() {
+fn absence_is_recognised_in_any_framing() {
     const DOCUMENT: &str = "<Error><Code>NoSuchKey</Code><Message>m</Message></Error>";
     let length = format!("Content-Length: {}", DOCUMENT.len());
     let (first, second) = DOCUMENT.split_at(20);
@@ -147,7 +147,7 @@ fn absence_is_told_in_any_framing() {
 }
 
 #[test]
-fn absence_that_broke_off_is_asked_for_again() {
+fn a_truncated_not_found_response_is_retried() {
     let server = Scripted::tried(2, |asked| match asked {
         0 => (answer("HTTP/1.1 404 Not Found", "Content-Length: 99", "<Error><Code>NoSuchKey</Code>"), true),
         _ => (answer("HTTP/1.1 200 OK", "Content-Length: 4", "body"), false),
@@ -159,7 +159,7 @@ fn absence_that_broke_off_is_asked_for_again() {
 }
 
 #[test]
-fn answers_that_can_be_read_in_two_ways_are_none() {
+fn ambiguous_responses_are_errors() {
     let many = "A: b\r\n".repeat(200);
     let long = format!("A: {}", "b".repeat(100 << 10));
     for fields in [

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_there_the_next_time_for_the_same_map() {
+    fn cached_objects_persist_for_the_same_map() {
         let dir = tempfile::tempdir().unwrap();
         let disk = open(dir.path(), "one");
         put(&disk, "a/b", ObjectPart::All, Some(b"abc"));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_is_no_answer() {
+    fn files_of_another_map_are_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (open(dir.path(), "one"), open(dir.path(), "two"));
         put(&one, "a", ObjectPart::All, Some(b"abc"));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_holds_and_what_is_not_ours_stays() {
+    fn the_budget_holds_and_foreign_files_stay() {
         let dir = tempfile::tempdir().unwrap();
         let theirs = dir.path().join("notes/of/somebody");
         fs::create_dir_all(&theirs).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_on_its_way_out_goes() {
+    fn leftovers_of_deletions_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let left = dir.path().join(format!("{DELETED_PREFIX}1-2"));
         fs::create_dir_all(left.join("x")).unwrap();

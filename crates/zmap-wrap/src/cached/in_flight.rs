@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_around_a_write_does_not_come_in() {
+    fn reads_that_overlap_a_write_are_not_cached() {
         let (gate, key) = (InFlightReads::new(), Key::new("a/b").unwrap());
         for every in [false, true] {
             let begin = || {

@@ -45,7 +45,7 @@ fn batch(map: &dyn ZMap, at: &str, ranges: Ranges) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_was_read_is_not_asked_for_again() {
+fn read_objects_are_not_requested_again() {
     let world = World::new();
     type Ask = (&'static str, fn(&dyn ZMap) -> Option<Vec<u8>>, &'static str);
     // The first read of each row fills the cache. The cache then answers the others.
@@ -108,7 +108,7 @@ fn what_was_read_is_not_asked_for_again() {
 }
 
 #[test]
-fn what_was_not_read_is_not_made_up() {
+fn unread_parts_are_read_from_the_inner_map() {
     let inner = objects(&[("a", "abcdef"), ("p/q", "1")]);
     let cached = Cached::in_memory(inner, ALL);
     assert_eq!(part(&cached, "a", ByteRange::new(0, 3)).unwrap(), b"abc");
@@ -243,7 +243,7 @@ fn a_write_that_fails_may_have_happened() {
 }
 
 #[test]
-fn what_others_write_is_seen_after_a_refresh() {
+fn foreign_writes_are_seen_after_a_refresh() {
     let world = World::new();
     for absent in [false, true] {
         let inner = objects(&[("a", "old")]);
@@ -253,7 +253,7 @@ fn what_others_write_is_seen_after_a_refresh() {
             assert_eq!((read(&cached, "a").unwrap(), read(&cached, "b")), (b"old".to_vec(), None));
             inner.write(&key("a"), b"new").unwrap();
             inner.write(&key("b"), b"new").unwrap();
-            assert_eq!(read(&cached, "a").unwrap(), b"old", "{place}: nobody told it");
+            assert_eq!(read(&cached, "a").unwrap(), b"old", "{place}: the cache knows no foreign writes");
             assert_eq!(read(&cached, "b").is_none(), absent, "{place}: absence is kept only if asked for");
             match absent {
                 true => cached.refresh().unwrap(),
@@ -290,7 +290,7 @@ fn on_disk_answers_are_there_the_next_time() {
 }
 
 #[test]
-fn what_cannot_be_forgotten_is_not_written() {
+fn a_write_fails_if_its_cached_copy_cannot_be_removed() {
     let world = World::new();
     let directory = world.path();
     let inner = objects(&[("a", "old")]);
@@ -310,7 +310,7 @@ fn what_cannot_be_forgotten_is_not_written() {
 
 /// A read after a write returns that value or a later one, with any number of threads.
 #[test]
-fn no_reader_sees_what_was_before_a_write_that_was_done() {
+fn reads_after_a_write_never_return_an_older_value() {
     let world = World::new();
     let inner = objects(&[]);
     for (place, cached) in both(&world, &inner, KEEP) {
@@ -389,7 +389,7 @@ proptest! {
 
     /// A cached map always answers like the inner map.
     #[test]
-    fn it_answers_as_the_map_inside(steps in prop::collection::vec(step(), 1..60), absent: bool, little: bool) {
+    fn a_cache_answers_like_its_inner_map(steps in prop::collection::vec(step(), 1..60), absent: bool, little: bool) {
         const KEYS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "e/f", "e"];
         let world = World::new();
         let keep = Keep { absent, ..if little { KEEP } else { ALL } };

@@ -78,7 +78,7 @@ impl nczarr_storage::Layer for Unchanged {
 }
 
 #[test]
-fn every_method_reaches_its_like() {
+fn every_method_is_forwarded_to_its_counterpart() {
     let world = World::new();
     let keep = Keep { absent: true, ..Keep::bytes(1 << 20) };
     type Make<'m> = &'m dyn Fn(Arc<dyn ZMap>) -> Arc<dyn ZMap>;
@@ -101,7 +101,7 @@ fn every_method_reaches_its_like() {
 }
 
 #[test]
-fn a_view_for_reading_hands_on_what_changes_nothing() {
+fn a_read_only_view_forwards_only_reads() {
     let recorder = Arc::new(Recorder::default());
     let map = ReadOnly::new(recorder.clone());
     for op in Op::ALL {

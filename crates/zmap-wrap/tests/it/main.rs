@@ -80,7 +80,7 @@ fn each_is_a_map_over_memory_and_over_files() {
 }
 
 #[test]
-fn all_around_one_another_are_a_map() {
+fn nested_wrappers_are_a_map() {
     let world = World::new();
     check_map(&|| {
         WRAPS.iter().fold(Arc::new(MemMap::new()), |map: Arc<dyn ZMap>, (_, wrap)| wrap(&world, map))
@@ -115,7 +115,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
 }
 
 #[test]
-fn what_is_asked_for_is_counted() {
+fn requests_are_counted() {
     let map = Counting::new(Arc::new(MemMap::new()));
     use nczarr_zmap_wrap::{Count, Op};
     map.write(&key("a"), &[1; 10]).unwrap();

@@ -128,7 +128,7 @@ fn a_read_fails_or_is_short() {
 }
 
 #[test]
-fn time_adds_up_and_nobody_waits() {
+fn latencies_add_up_without_sleeping() {
     let (hour, second) = (Duration::from_secs(3600), Duration::from_secs(1));
     let map = Slow::new(Arc::new(MemMap::new())).per_request(hour).per_byte(second);
     map.write(&key("a"), &[0; 100]).unwrap();

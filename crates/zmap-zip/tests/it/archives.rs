@@ -98,7 +98,7 @@ fn compressed_members_are_read_whole_and_in_parts() {
 }
 
 #[test]
-fn an_archive_grows_and_keeps_what_others_put_there() {
+fn an_archive_grows_and_keeps_foreign_members() {
     let scratch = Scratch::new();
     let path = scratch.path();
     let members: &[(&str, &[u8])] =
@@ -147,7 +147,7 @@ fn one_writer_at_a_time() {
 }
 
 #[test]
-fn packing_anew_drops_what_is_dead() {
+fn repacking_drops_dead_bytes() {
     let scratch = Scratch::new();
     let path = scratch.path();
     let mut options = MapOptions::default();
@@ -171,7 +171,7 @@ fn packing_anew_drops_what_is_dead() {
 
 /// One dataset of an archive is written in memory and stored again. The other datasets stay unchanged.
 #[test]
-fn what_lies_beside_the_dataset_is_kept() {
+fn other_datasets_of_an_archive_are_kept() {
     let scratch = Scratch::new();
     let path = scratch.path();
     let long = vec![7; 100_000];

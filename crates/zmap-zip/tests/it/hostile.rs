@@ -51,7 +51,7 @@ fn names_that_are_no_keys_are_out_of_reach() {
 }
 
 #[test]
-fn lies_about_sizes_are_errors() {
+fn wrong_sizes_are_errors() {
     let bytes = archive(&[(".zgroup", b"{}"), ("v/0", &[5; 1000])]);
     let central = bytes.windows(7).rposition(|at| at == b"v/0PK\x05\x06").unwrap() - 46;
     // The stored length differs from the real one, exceeds the file, or the start is wrong or beyond the end.
@@ -82,7 +82,7 @@ fn lies_about_sizes_are_errors() {
 }
 
 #[test]
-fn damage_is_told() {
+fn damaged_members_are_errors() {
     let mut bytes = archive(&[(".zgroup", b"{}"), ("v/0", &[5; 1000])]);
     let at = bytes.windows(5).position(|five| five == [5; 5]).unwrap();
     bytes[at + 500] ^= 1;

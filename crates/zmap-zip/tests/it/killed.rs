@@ -32,7 +32,7 @@ fn states() -> Vec<State> {
 }
 
 #[test]
-fn whatever_was_synced_is_there() {
+fn synced_objects_survive_a_kill() {
     let scratch = Scratch::new();
     let states = states();
     let (whole, _) = states.last().unwrap();
@@ -60,7 +60,7 @@ fn whatever_was_synced_is_there() {
 }
 
 #[test]
-fn bytes_that_were_not_written_yet_are_no_directory() {
+fn unwritten_bytes_are_no_directory() {
     let scratch = Scratch::new();
     let states = states();
     let (whole, _) = states.last().unwrap();
@@ -116,7 +116,7 @@ fn the_directory_before_a_torn_one_is_found() {
 
 /// An archive by another program, with a comment at its end, is found before the bytes of a killed writer.
 #[test]
-fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
+fn an_archive_with_a_comment_survives_a_stopped_writer() {
     let mut bytes = nczarr_zmap_zip::archive([(key(".zgroup"), b"{}")]).unwrap();
     let at = bytes.len() - 2;
     bytes[at..].copy_from_slice(&5u16.to_le_bytes());
@@ -132,7 +132,7 @@ fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
         assert_eq!(
             std::fs::read(&path).unwrap(),
             bytes,
-            "what is behind it is cut off, and nothing else: {rest}"
+            "only the bytes behind the archive are cut off: {rest}"
         );
     }
 }

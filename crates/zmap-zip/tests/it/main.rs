@@ -53,7 +53,7 @@ fn objects(map: &dyn ZMap) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn it_is_a_map() {
+fn the_map_passes_the_suite() {
     let scratch = Scratch::new();
     for folder in ["", "a/b"] {
         let make = || {
@@ -65,7 +65,7 @@ fn it_is_a_map() {
 }
 
 #[test]
-fn an_archive_that_is_only_read_is_one_too() {
+fn a_read_only_archive_is_a_map() {
     let bytes = nczarr_zmap_zip::archive(std::iter::empty::<(Key, &[u8])>()).unwrap();
     nczarr_conformance::check_map(&|| {
         Arc::new(ZipMap::from_bytes(bytes.clone(), MARKERS, &Default::default()).unwrap())
@@ -74,7 +74,7 @@ fn an_archive_that_is_only_read_is_one_too() {
 }
 
 #[test]
-fn in_memory_it_is_a_map() {
+fn an_archive_in_memory_is_a_map() {
     let nothing = nczarr_zmap_zip::archive(std::iter::empty::<(Key, Vec<u8>)>()).unwrap();
     for writable in [true, false] {
         nczarr_conformance::check_map(&|| {

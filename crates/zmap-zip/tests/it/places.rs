@@ -21,7 +21,7 @@ fn insist<T>(mut attempt: impl FnMut() -> nczarr_model::Result<T>) -> T {
 
 #[cfg(unix)]
 #[test]
-fn nobody_writes_into_a_file_that_was_replaced() {
+fn a_replaced_archive_is_not_written() {
     const ROUNDS: usize = 150;
     let scratch = Scratch::new();
     let path = scratch.path();
@@ -117,7 +117,7 @@ fn a_folder_is_no_archive() {
 
 /// A refused value leaves no bytes in the archive.
 #[test]
-fn what_is_known_to_be_in_vain_is_not_written() {
+fn refused_values_add_no_bytes() {
     let scratch = Scratch::new();
     let path = scratch.path();
     let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
@@ -131,7 +131,7 @@ fn what_is_known_to_be_in_vain_is_not_written() {
 
 /// Every write before a close is in the archive, even if another thread closes it.
 #[test]
-fn what_is_written_while_it_is_closed_is_there_or_refused() {
+fn a_write_during_closing_is_stored_or_an_error() {
     let scratch = Scratch::new();
     for _ in 0..20 {
         let path = scratch.path();
