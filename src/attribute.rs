@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rust_values_get_the_type_they_look_like() {
+    fn rust_values_map_to_their_netcdf_types() {
         assert_eq!("K".into_values(), Values::Char(b"K".to_vec()));
         assert_eq!("".into_values(), Values::Char(vec![]));
         assert_eq!(["a", "b"].into_values(), Values::String(vec!["a".into(), "b".into()]));

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_holds_what_the_features_say() {
+    fn the_table_lists_the_plugins_of_the_features() {
         let registry = Registry::new().with_table(&TABLE);
         registry.check().unwrap();
         for known in KNOWN.iter().filter(|known| !known.feature.is_empty()) {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_of_others_are_told_by_name() {
+    fn missing_foreign_filters_are_reported_by_name() {
         let registry = Registry::new().with_table(&TABLE);
         for row in nczarr_filters::HDF5_FILTERS {
             let outcome = registry.filter_by_id(row.id).map(|class| class.info().name);

@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_means_what_it_says() {
+    fn every_form_selects_its_slab() {
         let all = (vec![0, 0], vec![4, 6], vec![1, 1], vec![4, 6]);
         assert_eq!(parts(.., &[4, 6]), all);
         assert_eq!(parts((.., ..), &[4, 6]), all);
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_element_is_what_the_extents_come_to() {
+    fn single_elements_agree_with_general_selections() {
         fn single(extents: impl Extents + Clone) -> Option<Vec<u64>> {
             let mut at = [7; 4];
             let at = extents.single(&mut at)?.to_vec();
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_extents_are_what_they_come_to() {
+    fn plain_extents_agree_with_general_selections() {
         fn plain(extents: impl Extents + Clone) -> Option<(Vec<u64>, Vec<u64>)> {
             let (mut start, mut count) = ([7; 4], [7; 4]);
             let rank = extents.plain(&mut start, &mut count)?;
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_extents_are_refused() {
         let kind = |result: Result<Selection>| result.unwrap_err().kind();
         assert_eq!(kind(Selection::new((.., ..), &[4])), ErrorKind::Inval);
         assert_eq!(kind(Selection::new((), &[4])), ErrorKind::Inval);

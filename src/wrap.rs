@@ -33,7 +33,7 @@
 //! assert!(chunks.hits > 0);
 //! println!("{}", counting.counts());
 //!
-//! // What others write is seen from here on.
+//! // Later writes of others are visible from here on.
 //! cached.refresh()?;
 //! # Ok(())
 //! # }

@@ -87,7 +87,7 @@ checks() {
   done
 }
 
-# A target folder of its own: what was compiled with a C compiler before does not count.
+# A separate target folder: objects of an earlier build with a C compiler do not count.
 no_c() {
   local set
   for set in classic,file nczarr,file,deflate "$pure"; do

@@ -108,7 +108,7 @@ def test_08_attributes_of_to_nczarr_keep_their_type(tmp_path):
     assert found["f"].dtype == "f4" and found["b"].dtype == "i1" and found["l"] == ["one", "two"]
 
 
-def test_10_pickles_open_anew(numbers):
+def test_10_pickles_open_again(numbers):
     place, values = numbers
     with opened(place) as dataset:
         pickled = pickle.dumps(dataset)

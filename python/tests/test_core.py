@@ -120,7 +120,7 @@ def test_values_are_converted_and_checked(place, kind):
             variable.read_into(out)
 
 
-def test_errors_are_those_of_python(tmp_path):
+def test_errors_are_python_exceptions(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         nczarr.open(str(tmp_path / "absent.nc"))
     assert (caught.value.name, caught.value.code) == ("NC_ENOTFOUND", -90)

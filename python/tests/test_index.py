@@ -38,7 +38,7 @@ def some_index(rng, length, arrays):
     return np.array([rng.randrange(-length, length) for _ in range(rng.randrange(0, 6))], dtype=int)
 
 
-def test_basic_indices_are_those_of_numpy(pair):
+def test_basic_indices_equal_numpy(pair):
     variable, values = pair
     rng = random.Random(1)
     for _ in range(300):
@@ -106,7 +106,7 @@ def test_a_wrong_index_is_an_index_error(pair, key):
         variable[key]
 
 
-def test_writes_change_what_numpy_changes(place, kind):
+def test_writes_equal_numpy(place, kind):
     rng = random.Random(5)
     expected = np.zeros(SHAPE, "f8")
     with nczarr.create(place, kind) as file:

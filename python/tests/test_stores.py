@@ -66,7 +66,7 @@ def test_xarray_writes_and_reads_each_storage(place):
         nczarr.open(place)
 
 
-def test_zarr_reads_what_each_storage_got(memory):
+def test_zarr_reads_every_storage(memory):
     to_nczarr(OCEAN, memory.get_mapper("o.zarr"), consolidated=True)
     stored = zarr.storage.MemoryStore()
     to_nczarr(OCEAN, stored)

@@ -120,7 +120,7 @@ mod tests {
 
     /// The known plugins of the project without any filter: a build without the features.
     #[test]
-    fn a_filter_that_the_build_lacks_is_no_filter() {
+    fn a_filter_missing_in_the_build_is_an_error() {
         let registry = crate::builtin::without_filters();
         for codec in [Codec::zstd(3), Codec::json(r#"{"id": "zstd"}"#), Codec::json(r#"{"name": "zstd"}"#)] {
             let error = codec.resolve(&registry).unwrap_err();

@@ -248,10 +248,10 @@ fn coded() -> Vec<Case> {
     cases.push(case("a codec's member of another kind", &["v/.zarray", "zlib", "level"], |path| {
         store(path, &ints("compressor", r#"{"id": "zlib", "level": {}}"#), &[0; 16]);
     }));
-    cases.push(case("a codec nobody knows", &["nosuch"], |path| {
+    cases.push(case("an unknown codec", &["nosuch"], |path| {
         store(path, &ints("compressor", r#"{"id": "nosuch"}"#), &[0; 16]);
     }));
-    cases.push(case("a filter nobody knows", &["nosuch"], |path| {
+    cases.push(case("an unknown filter", &["nosuch"], |path| {
         store(path, &ints("filters", r#"[{"id": "nosuch"}]"#), &[0; 16]);
     }));
     cases

@@ -371,7 +371,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn damaged_classic_files_lose_no_more_than_what_is_damaged() {
+fn damage_of_classic_files_stays_local() {
     let _alone = alloc::alone();
     let (mut number, mut failed) = (0, Vec::new());
     let files = files();

@@ -116,7 +116,7 @@ fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
 }
 
 #[test]
-fn headers_take_no_more_memory_than_the_file_and_some() {
+fn memory_of_headers_is_bounded_by_the_file_size() {
     let _alone = alloc::alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.nc");
@@ -147,7 +147,7 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn what_a_short_file_lacks_is_told_before_memory_is_taken() {
+fn a_short_file_fails_before_it_allocates_memory() {
     let _alone = alloc::alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.nc");

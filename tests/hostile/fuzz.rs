@@ -23,7 +23,7 @@ fn no_fuzz_target_fails_in_a_short_run() {
 
 #[test]
 fn failures_of_every_kind_are_seen_and_their_inputs_saved() {
-    for (fault, told) in [
+    for (fault, expected) in [
         ("panic", "panic: as it should"),
         ("abort", "the process ended: signal"),
         ("memory", "bytes of memory"),
@@ -31,10 +31,10 @@ fn failures_of_every_kind_are_seen_and_their_inputs_saved() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let output = fuzz(&format!("fault/{fault}"), "400", folder.path());
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(!output.status.success() && text.contains(told), "{text}");
+        assert!(!output.status.success() && text.contains(expected), "{text}");
         assert!(text.contains("fuzz: 1 targets, 400 runs, "), "cases behind a failure are left out: {text}");
         let saved = folder.path().join(format!("fault-{fault}"));
-        let inputs: Vec<_> = std::fs::read_dir(&saved).expect("what is saved").collect();
+        let inputs: Vec<_> = std::fs::read_dir(&saved).expect("the saved inputs").collect();
         assert_eq!(inputs.len(), text.lines().filter(|line| line.starts_with("  fault/")).count(), "{text}");
         for input in inputs {
             let input = input.expect("an input").path().join("input/input");

@@ -124,7 +124,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn damaged_hdf4_files_are_errors_or_differ_where_they_were_damaged() {
+fn damage_of_hdf4_files_is_an_error_or_local() {
     let _alone = alloc::alone();
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
     let mut files: Vec<PathBuf> = ["types", "codings", "szip", "odd", "old", "external"]

@@ -260,7 +260,7 @@ fn is_old(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
+fn damage_of_netcdf4_files_is_an_error_or_local() {
     let _alone = alloc::alone();
     let (files, flips) = (files(), rounds());
     assert!(files.len() > 10);

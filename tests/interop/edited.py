@@ -103,8 +103,8 @@ def main():
         shutil.copytree(corpus / part / name, place, copy_function=shutil.copyfile)
         before[place] = read(place), opens_in_xarray(place)
     names = "\n".join(map(str, before))
-    told = subprocess.run([interop, "edit"], input=names, stdout=subprocess.PIPE, text=True, check=True).stdout
-    for place, put in json.loads(told).items():
+    placed = subprocess.run([interop, "edit"], input=names, stdout=subprocess.PIPE, text=True, check=True).stdout
+    for place, put in json.loads(placed).items():
         name = str(Path(place).relative_to(work))
         report.check("nczarr", name, "edit", put.pop("", None), None)
         was, sizes = before[Path(place)]

@@ -125,11 +125,11 @@ def main():
             make(os.path.join(FOLDER, name), kind, count)
             for at in (0, count // 2 + 7, count - 1):
                 wrong = box(f"http://127.0.0.1:{server.server_port}/{name}", at)
-                told = f"{Handler.requests} requests, {Handler.sent} bytes"
+                summary = f"{Handler.requests} requests, {Handler.sent} bytes"
                 if not wrong and (Handler.requests > depth(count) + 4 or Handler.sent > MOST):
                     wrong = f"more than {depth(count)} + 4 requests or {MOST} bytes"
                 if wrong:
-                    print(f"far: {kind} of {count}, chunk {at}: {told}: {wrong}")
+                    print(f"far: {kind} of {count}, chunk {at}: {summary}: {wrong}")
                     failed = True
             os.remove(os.path.join(FOLDER, name))
     print("far: boxes of", len(kinds), "kinds of index:", "failed" if failed else "as expected")

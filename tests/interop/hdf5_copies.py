@@ -177,8 +177,8 @@ def main():
         if done.returncode:
             report.check("ncz", name, "copy", done.stderr, None)
             continue
-        for told in done.stderr.splitlines():
-            report.check("ncz", name, "told", told, None)
+        for line in done.stderr.splitlines():
+            report.check("ncz", name, "reported", line, None)
         seen += 1
         for reader, open in READERS.items():
             try:

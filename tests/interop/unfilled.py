@@ -149,12 +149,12 @@ def write_text(rng, ncz, path):
     return made, mode
 
 
-def call(*args, told=False):
-    """Runs a command. Returns its standard output, or its standard error if `told` is set."""
+def call(*args, stderr=False):
+    """Runs a command. Returns its standard output, or its standard error if `stderr` is set."""
     done = subprocess.run(list(map(str, args)), capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, args[1:]))}: {done.stderr.decode()}")
-    return done.stderr.decode() if told else done.stdout
+    return done.stderr.decode() if stderr else done.stdout
 
 
 def plain(array):
@@ -215,11 +215,11 @@ def check_copy(report, ncz, dataset, source, target, expected):
     url = f"{copy}{mode}"
     shutil.rmtree(copy, ignore_errors=True)
     copy.unlink(missing_ok=True)
-    told = call(ncz, "copy", dataset, url, *([] if mode else ["-k", kind]), told=True)
+    reports = call(ncz, "copy", dataset, url, *([] if mode else ["-k", kind]), stderr=True)
     name = f"{source.name} as {kind}{mode}"
     there = {var["path"][1:] for var in walk(json.loads(call(ncz, "info", "--json", url)))}
     for var in expected.keys() - there:
-        report.check("ncz", name, f"{var} is reported", f"/{var} (" in told, True)
+        report.check("ncz", name, f"{var} is reported", f"/{var} (" in reports, True)
     expected = {var: found for var, found in expected.items() if var in there}
     texts = {var for var, (is_text, _) in expected.items() if is_text}
     in_text = texts if kind in ("classic", "cdf5", "nc4-classic") else set()

@@ -30,7 +30,7 @@ def types(ds):
     return {name: str(ds[name].dtype) for name in ("plain", "kept", "filled", "flags", "temp", "time")}
 
 
-def told(path, **how):
+def opened(path, **how):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ds = xr.open_zarr(path, **how)
@@ -39,7 +39,7 @@ def told(path, **how):
 
 # Zarr V3: types stay, except for variables with `_FillValue`.
 v3 = made("v3.zarr", "#mode=zarr,v3")
-ds, words = told(v3)
+ds, words = opened(v3)
 check("V3 types", types(ds), {"plain": "int32", "kept": "int32", "filled": "float64", "flags": "uint8", "temp": "float32",
                               "time": "datetime64[ns]"})
 check("V3 flags", ds["flags"].values.tolist(), [0, 255, 3])
@@ -50,21 +50,21 @@ check("V3 dims", ds["plain"].dims, ("time", "x"))
 check("V3 warns of consolidated metadata", "consolidated" in words, True)
 check("V3 warns of the lock", ".nczarr-lock" in words, True)
 os.remove(os.path.join(v3, ".nczarr-lock"))
-check("V3 warns of nothing then", told(v3, consolidated=False)[1], "")
+check("V3 warns of nothing then", opened(v3, consolidated=False)[1], "")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     zarr.consolidate_metadata(v3)
-check("V3 consolidated", told(v3)[1], "")
-raw = told(v3, mask_and_scale=False)[0]
+check("V3 consolidated", opened(v3)[1], "")
+raw = opened(v3, mask_and_scale=False)[0]
 check("V3 raw", (str(raw["filled"].dtype), raw["filled"].values[0].tolist()), ("int16", [1, -999, 3]))
 
 # Zarr V2: the fill value of an array means missing values.
 v2 = made("v2.zarr", "#mode=zarr")
-ds, _ = told(v2)
+ds, _ = opened(v2)
 check("V2 types", types(ds), {"plain": "float64", "kept": "int32", "filled": "float64", "flags": "float32", "temp": "float32",
                               "time": "datetime64[ns]"})
 check("V2 flags", np.isnan(ds["flags"].values).tolist(), [False, True, False])
-raw = told(v2, mask_and_scale=False)[0]
+raw = opened(v2, mask_and_scale=False)[0]
 check("V2 raw", (str(raw["plain"].dtype), raw["flags"].values.tolist()), ("int32", [0, 255, 3]))
 check("V2 strings", (str(raw["name"].dtype), raw["name"].values.tolist()), ("|S128", [b"a", b"bb", b""]))
 check("V2 text", (str(raw["code"].dtype), raw["code"].values.tolist()), ("|S1", [b"x", b"y", b"z"]))
@@ -72,11 +72,11 @@ check("V2 text", (str(raw["code"].dtype), raw["code"].values.tolist()), ("|S1", 
 # NCZarr.
 nczarr = made("nczarr.zarr", "#mode=nczarr")
 try:
-    told(nczarr)
+    opened(nczarr)
     failed.append("NCZarr V2 with text is opened")
 except ValueError as error:
     check("NCZarr V2", ">S1" in str(error), True)
-ds, _ = told(made("nczarr3.zarr", "#mode=nczarr,v3"))
+ds, _ = opened(made("nczarr3.zarr", "#mode=nczarr,v3"))
 check("NCZarr V3 types", types(ds)["plain"], "int32")
 check("NCZarr V3 attributes", "_nczarr_array" in ds["plain"].attrs, True)
 ds = xr.open_dataset(f"file://{nczarr}#mode=nczarr,file", engine="netcdf4")
@@ -86,14 +86,14 @@ check("NCZarr by netCDF4", types(ds), {"plain": "int32", "kept": "int32", "fille
 # A copy from NCZarr has the types of a plain V3 store.
 copied = os.path.join(folder, "copied.zarr")
 subprocess.run([ncz, "copy", nczarr, copied + "#mode=zarr,v3"], check=True)
-check("copies", types(told(copied, consolidated=False)[0]), types(told(v3)[0]))
+check("copies", types(opened(copied, consolidated=False)[0]), types(opened(v3)[0]))
 plain = os.path.join(folder, "plain.cdl")
 with open(plain, "w") as file:
     file.write("netcdf p { dimensions: x = 2; variables: int i(x); i:_FillValue = -9; short s(x); s:_FillValue = -9s; "
                "byte b(x); b:_FillValue = -9b; data: i = 1, 2; s = 1, 2; b = 1, 2; }")
 small = os.path.join(folder, "small.zarr")
 subprocess.run([ncz, "gen", "-o", small + "#mode=zarr,v3", plain], check=True)
-ds, _ = told(small)
+ds, _ = opened(small)
 check("filled integers", {name: str(ds[name].dtype) for name in "isb"}, {"i": "float64", "s": "float32", "b": "float32"})
 
 # Archives and files.
@@ -106,7 +106,7 @@ check("netCDF-4", types(ds)["plain"], "int32")
 back = os.path.join(folder, "back.zarr")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    told(v3)[0].drop_vars("name").to_zarr(back, mode="w")
+    opened(v3)[0].drop_vars("name").to_zarr(back, mode="w")
 text = subprocess.run([ncz, "dump", "-v", "filled", back], check=True, capture_output=True, text=True).stdout
 check("back", "short filled(time, x) ;" in text and "  1, _, 3," in text, True)
 

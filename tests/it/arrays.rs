@@ -20,7 +20,7 @@ fn positions() -> Array2<i32> {
 }
 
 #[test]
-fn a_part_is_the_part_of_the_array() {
+fn parts_equal_the_parts_of_the_array() {
     let (_file, v) = field("part");
     let all = positions();
     assert_eq!(v.get_array::<i32>(..).unwrap(), all.clone().into_dyn());
@@ -119,7 +119,7 @@ fn slices_without_a_meaning_are_refused() {
 proptest! {
     /// A slice selects from the variable the elements that it selects from an array.
     #[test]
-    fn a_slice_selects_what_ndarray_selects(
+    fn slices_select_like_ndarray(
         start in -5isize..=5, end in prop::option::of(-5isize..=5), step in 1isize..4, column in -6isize..6,
     ) {
         let position = |at: isize| if at < 0 { at + 5 } else { at };

@@ -5,7 +5,7 @@ use std::fs;
 use nczarr::{ErrorKind, NcType};
 
 #[test]
-fn more_elements_than_there_is_memory() {
+fn reads_larger_than_memory_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zarr");
     fs::create_dir_all(path.join("v")).unwrap();

@@ -20,7 +20,7 @@ fn a_scaled_product_is_read() {
 
 /// Covers both byte orders, chunks in shards, and partial writes.
 #[test]
-fn what_is_written_is_read() {
+fn cast_values_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     for endian in ["little", "big"] {
         for (data_type, stored) in

@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::with_cases(160) })]
 
     #[test]
-    fn what_is_written_is_read(seed in any::<u64>()) {
+    fn any_chain_round_trips(seed in any::<u64>()) {
         holds(&sample(&mut Rng::of("chains", seed, 0)))?;
     }
 }

@@ -103,7 +103,7 @@ fn a_document_that_is_too_long_is_an_error_that_names_it() {
 }
 
 #[test]
-fn what_it_omits_is_found_where_looking_is_cheap() {
+fn nodes_missing_in_consolidated_metadata_are_found_locally() {
     let store = Store::new("zarr,v3,consolidated");
     let (whole, _) = store.open("zarr,noconsolidated");
     let mut root = store.document("zarr.json");
@@ -120,7 +120,7 @@ fn what_it_omits_is_found_where_looking_is_cheap() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_and_not_used() {
+fn invalid_consolidated_metadata_is_reported_and_ignored() {
     let store = Store::new("nczarr,v3");
     let (whole, _) = store.open("nczarr");
     let plain = store.document("zarr.json");
@@ -156,7 +156,7 @@ fn a_damaged_node_is_its_own_problem_there_too() {
 }
 
 #[test]
-fn what_is_written_later_is_in_it() {
+fn later_changes_are_in_consolidated_metadata() {
     let store = Store::new("nczarr,v3,consolidated");
     let path = store.url("nczarr,v3,consolidated").replace("/a#", "/b#");
     let file = nczarr::create(&path).unwrap();
@@ -187,7 +187,7 @@ fn of_dataset(place: &std::path::Path, format: &str) -> Option<String> {
 }
 
 #[test]
-fn who_found_none_and_closes_last_leaves_none_that_is_old() {
+fn a_last_writer_leaves_no_stale_consolidated_metadata() {
     for format in ["v2", "v3"] {
         let store = Store::new(&format!("nczarr,{format}"));
         let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
@@ -200,19 +200,19 @@ fn who_found_none_and_closes_last_leaves_none_that_is_old() {
             .open(Place::url(store.url("nczarr").replace("/a#", "/b#")))
             .unwrap();
         file.close().unwrap();
-        other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
+        other.variable("v").unwrap().put_attribute("note", "by another").unwrap();
         other.close().unwrap();
         let found = of_dataset(&store.0.path().join("b"), format);
         assert!(found.as_ref().is_none_or(|found| found.contains("by another")), "{format}: {found:?}");
         let file = nczarr::open(&path).unwrap();
-        let told = file.variable("v").unwrap().attribute("told").unwrap();
-        assert_eq!(told.values(), &Values::text("by another"), "{format}");
+        let note = file.variable("v").unwrap().attribute("note").unwrap();
+        assert_eq!(note.values(), &Values::text("by another"), "{format}");
     }
 }
 
 /// Simulates a writer that was stopped after it stored the documents but before the consolidated metadata.
 #[test]
-fn who_writes_believes_the_documents_and_no_older_copy_of_them() {
+fn writers_trust_documents_over_consolidated_metadata() {
     for format in ["v2", "v3"] {
         let store = Store::new(&format!("nczarr,{format}"));
         let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
@@ -239,7 +239,7 @@ fn who_writes_believes_the_documents_and_no_older_copy_of_them() {
 }
 
 #[test]
-fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
+fn consolidated_metadata_is_written_after_definitions() {
     for (format, key) in [("v2", ".zmetadata"), ("v3", "zarr.json")] {
         let store = Store::new(&format!("nczarr,{format}"));
         let consolidated = || match std::fs::read_to_string(store.0.path().join("b").join(key)) {
@@ -263,7 +263,7 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
             .writable(true)
             .open(Place::url(store.url("nczarr").replace("/a#", "/b#")))
             .unwrap();
-        other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
+        other.variable("v").unwrap().put_attribute("note", "by another").unwrap();
         other.close().unwrap();
         file.close().unwrap();
         let all = consolidated().unwrap();
@@ -274,7 +274,7 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
 /// Consecutive arrays share the same array document. Each reads as if it were alone, with all tested
 /// attributes.
 #[test]
-fn arrays_of_one_document_are_each_what_their_attributes_say() {
+fn arrays_with_equal_documents_keep_their_own_attributes() {
     let plain = json!({"units": "K", "_ARRAY_DIMENSIONS": ["x"]});
     let all = [
         plain.clone(),

@@ -141,7 +141,7 @@ fn made(file: &File) -> Variable {
 }
 
 #[test]
-fn bytes_are_those_of_the_object() {
+fn encoded_bytes_equal_the_stored_object() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let file = nczarr::create(format!("file://{}#mode=zarr", path.display())).unwrap();
@@ -162,7 +162,7 @@ fn bytes_are_those_of_the_object() {
 }
 
 #[test]
-fn bytes_in_a_shard_are_those_of_the_inner_chunk() {
+fn encoded_bytes_in_a_shard_equal_the_inner_chunk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let file = nczarr::create(format!("file://{}#mode=zarr,v3", path.display())).unwrap();

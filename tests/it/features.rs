@@ -20,7 +20,7 @@ fn features() -> BTreeSet<String> {
 }
 
 #[test]
-fn each_has_its_row_and_a_compiler_where_it_says_so() {
+fn readme_rows_match_features_and_compilers() {
     let readme = text("README.md");
     let rows =
         readme.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').map(str::trim));

@@ -1,4 +1,4 @@
-//! No file name changes what is created, or where.
+//! No file name changes the kind or the place of a new dataset.
 
 use std::ffi::OsString;
 use std::fs;
@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn a_name_is_a_name(name in names(), kind in prop::sample::select(&KINDS[..]), as_text: bool) {
+    fn any_file_name_is_taken_literally(name in names(), kind in prop::sample::select(&KINDS[..]), as_text: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(&name);
         let place = match path.to_str() {

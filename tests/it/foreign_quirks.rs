@@ -53,7 +53,7 @@ fn one_bad_variable_does_not_close_the_file() {
 }
 
 #[test]
-fn a_session_leaves_what_it_does_not_know_as_it_was() {
+fn unknown_content_is_kept_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("x.zarr");
     put(&store, ".zgroup", r#"{"zarr_format": 2}"#);

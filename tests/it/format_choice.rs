@@ -12,7 +12,7 @@ fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
 }
 
 #[test]
-fn what_this_build_lacks_is_told_by_feature() {
+fn errors_name_the_missing_feature() {
     let (_folder, at) = folder();
     for (name, bytes) in
         [("a.zip", &b"PK\x03\x04.."[..]), ("empty.zip", b"PK\x05\x06"), ("text", b"netcdf x {}")]

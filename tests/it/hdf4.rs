@@ -51,7 +51,7 @@ fn every_type_and_coding_is_read_from_a_file_and_from_memory() {
 }
 
 #[test]
-fn data_in_another_file_are_told_and_the_others_are_read() {
+fn data_in_external_files_are_errors_and_others_are_read() {
     let file = nczarr::open(here("external.hdf").display().to_string()).unwrap();
     assert_eq!(*file.variable("here").unwrap().get::<i32>(..).unwrap(), [1, 2, 3, 4]);
     let error = file.variable("there").unwrap().get::<i32>(..).unwrap_err();
@@ -83,7 +83,7 @@ fn parts_of_chunks_and_of_blocks_are_parts_of_the_whole() {
 }
 
 #[test]
-fn chunks_are_read_as_often_as_one_likes() {
+fn chunks_can_be_read_repeatedly() {
     // The limits leave no room for further metadata, and no chunk is cached.
     let mut limits = Limits::default();
     limits.metadata = 0;

@@ -147,7 +147,7 @@ fn report(name: &str) -> PathBuf {
 
 /// Elements beyond the length of a variable read as the default fill value, also after a write to the file.
 #[test]
-fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
+fn a_variable_shorter_than_its_dimension_is_unchanged() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("x.nc");
     std::fs::copy(report("copy-nofill-records-garbage/in.nc"), &path).unwrap();

@@ -62,12 +62,12 @@ fn one_damaged_byte_affects_one_object() {
         let problems = model.vars().filter(|(_, var)| var.problem.is_some());
         let problems: Vec<String> =
             problems.map(|(_, var)| model.fqn(var.group, &var.name).unwrap()).collect();
-        let told = |path: &str| {
+        let is_reported = |path: &str| {
             let is_of = |owner: &str| path.starts_with(owner) || owner.starts_with(path);
             faults.iter().any(|fault| is_of(&fault.path)) || problems.iter().any(|owner| is_of(owner))
         };
         let lost: Vec<&String> =
-            expected.difference(&found).filter(|path| !told(path.trim_end_matches(" dim"))).collect();
+            expected.difference(&found).filter(|path| !is_reported(path.trim_end_matches(" dim"))).collect();
         assert!(lost.is_empty(), "byte {at}: {lost:?} without {faults:?} and {problems:?}");
         hurt += usize::from(!faults.is_empty() || !problems.is_empty());
         // Everything else is unchanged.

@@ -39,12 +39,12 @@ fn shared_messages_are_read() {
 
 /// Damage to shared content is always reported, because all of it has checksums.
 #[test]
-fn damage_of_shared_messages_is_told() {
+fn damaged_shared_messages_are_reported() {
     let bytes = fs::read(here("shared.h5")).unwrap();
     let at = bytes.windows(14).position(|part| part == b"metres per sec").unwrap();
     let mut damaged = bytes.clone();
     damaged[at] ^= 1;
-    let told = |bytes: Vec<u8>| -> Vec<String> {
+    let reports = |bytes: Vec<u8>| -> Vec<String> {
         match nczarr::open_bytes(bytes) {
             Err(error) => vec![format!("{error:#}")],
             Ok(file) => {
@@ -57,13 +57,13 @@ fn damage_of_shared_messages_is_told() {
             }
         }
     };
-    let found = told(damaged);
+    let found = reports(damaged);
     assert!(found.iter().any(|text| text.contains("checksum")), "{found:?}");
     let table = bytes.windows(4).position(|part| part == b"SMTB").unwrap();
     for change in [4, 6, 20, 30] {
         let mut damaged = bytes.clone();
         damaged[table + change] ^= 3;
-        assert!(!told(damaged).is_empty(), "{change}");
+        assert!(!reports(damaged).is_empty(), "{change}");
     }
 }
 

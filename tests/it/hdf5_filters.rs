@@ -38,7 +38,7 @@ fn values(file: &File, name: &str) -> nczarr::Result<Vec<String>> {
 }
 
 #[test]
-fn what_hdf5_reads_is_read() {
+fn values_equal_the_hdf5_library() {
     for name in FILES {
         let path = here(&format!("{name}.h5"));
         let file = nczarr::open(path.to_str().unwrap()).unwrap();
@@ -112,7 +112,7 @@ fn a_file_with_an_attribute_of_such_integers_is_only_read() {
 
 /// The type is the smallest one with enough bits.
 #[test]
-fn integers_of_which_some_bits_count_have_a_type() {
+fn partial_precision_integers_have_a_type() {
     let file = nczarr::open(here("nbit.h5").to_str().unwrap()).unwrap();
     let mut seen = 0;
     for variable in file.root().variables() {
@@ -168,7 +168,7 @@ fn members_of_records_are_unpacked() {
 
 /// Files with these filters are read-only. New variables cannot use the filters.
 #[test]
-fn what_is_only_read_is_not_written() {
+fn read_only_filters_are_not_written() {
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("scaled.h5").display().to_string();
     fs::copy(here("scaled.h5"), &copy).unwrap();

@@ -14,7 +14,7 @@ fn open(name: &str) -> nczarr::File {
 }
 
 #[test]
-fn chunks_are_found_whatever_their_index_is() {
+fn chunks_are_found_with_every_kind_of_index() {
     for (name, datasets) in [("earliest.h5", 20), ("v108.h5", 20), ("latest.h5", 23)] {
         let file = open(name);
         let model = file.model();
@@ -40,7 +40,7 @@ fn chunks_are_found_whatever_their_index_is() {
 }
 
 #[test]
-fn order_of_creation_counts_where_it_is_noted() {
+fn a_recorded_creation_order_counts() {
     for name in ["earliest.h5", "v108.h5", "latest.h5"] {
         let file = open(name);
         let names = |group: &str| -> Vec<String> {
@@ -65,7 +65,7 @@ fn order_of_creation_counts_where_it_is_noted() {
 }
 
 #[test]
-fn what_netcdf_has_no_word_for_is_told() {
+fn objects_without_a_netcdf_counterpart_are_reported() {
     // The dataset has one dimension scale, which is enough to look like a netCDF file.
     assert!(
         open("earliest.h5").info().superblock == Some(0) && open("latest.h5").info().superblock == Some(3)

@@ -39,7 +39,7 @@ fn values(file: &File, name: &str) -> nczarr::Result<Vec<f64>> {
 }
 
 #[test]
-fn what_hdf5_reads_is_read() {
+fn values_equal_the_hdf5_library() {
     let answers = answers();
     assert!(answers.len() > 25, "{}", answers.len());
     for name in FILES {
@@ -53,7 +53,7 @@ fn what_hdf5_reads_is_read() {
 
 /// Every strided box of every dataset equals that part of the whole dataset.
 #[test]
-fn parts_are_those_of_the_whole() {
+fn strided_parts_equal_the_whole_dataset() {
     let file = open("virtual-new.h5");
     for (name, all) in answers() {
         let variable = file.variable(&name).unwrap();
@@ -100,7 +100,7 @@ fn parts_are_those_of_the_whole() {
 }
 
 #[test]
-fn types_shapes_and_what_is_no_number() {
+fn types_shapes_and_fill_values() {
     for name in FILES {
         let file = open(name);
         for (dataset, ty, shape) in [
@@ -188,7 +188,7 @@ fn in_memory_only_the_file_itself_is_read() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error() {
+fn invalid_mappings_are_errors() {
     let file = open("virtual-odd.h5");
     assert_eq!(values(&file, "right").unwrap(), [0.0, 1.0, 2.0]);
     for (name, kind, what) in [
@@ -221,7 +221,7 @@ fn the_files_of_its_sources_are_named() {
 
 /// The file is read-only, because a writer would lose the links to its sources.
 #[test]
-fn such_a_file_is_only_read() {
+fn virtual_files_are_read_only() {
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("virtual.h5").display().to_string();
     fs::copy(here("virtual.h5"), &copy).unwrap();
@@ -231,7 +231,7 @@ fn such_a_file_is_only_read() {
 
 /// Each source file is readable alone and contains its own data.
 #[test]
-fn the_sources_are_what_others_have_too() {
+fn source_files_are_readable_alone() {
     for (number, name) in SOURCES.iter().enumerate() {
         let grid = values(&open(name), "grid").unwrap();
         assert_eq!((grid[0], grid.len()), (100.0 * number as f64, 24));

@@ -110,7 +110,7 @@ fn numbered_sources_end_where_one_is_missing() {
 
 /// The reader reports an error where HDF5 reads arbitrary memory.
 #[test]
-fn what_has_no_shape_is_no_source() {
+fn a_source_without_a_shape_is_an_error() {
     let what = "the dataset has a null dataspace";
     assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
 }

@@ -38,12 +38,12 @@ fn a_dataset_is_made_in_memory_and_is_an_archive_afterwards() {
         let file = nczarr::open_bytes(bytes.clone()).unwrap();
         assert_eq!((values(&file), file.info().map.as_deref()), (vec![1, 2, 3, 9], Some("zip")));
         assert_eq!(file.variable("v").unwrap().put(&[5], ..1).unwrap_err().kind(), ErrorKind::Perm);
-        assert_eq!(file.close_to_bytes().unwrap(), bytes, "what was only read stays as it is");
+        assert_eq!(file.close_to_bytes().unwrap(), bytes, "an archive that is only read stays unchanged");
     }
 }
 
 #[test]
-fn what_is_written_to_bytes_is_in_a_copy() {
+fn writes_to_bytes_change_a_copy() {
     let file = CreateOptions::new().create_in_memory("x.zip", false).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     let v = file.add_variable::<i32>("v", &["t"]).unwrap();
@@ -132,7 +132,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
 }
 
 #[test]
-fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
+fn a_file_that_appeared_in_between_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.zip");
     let name = path.display().to_string();
@@ -207,7 +207,7 @@ fn zmap_objects(map: &dyn nczarr::storage::ZMap) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn what_cannot_lie_in_memory_says_so() {
+fn formats_that_cannot_lie_in_memory_are_errors() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("x.zarr").display().to_string();
     let there = dir.path().join("there.zarr").display().to_string();

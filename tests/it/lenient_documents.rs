@@ -72,7 +72,7 @@ fn fill_values_of_another_json_type_are_read() {
 }
 
 #[test]
-fn optional_members_that_are_null_are_none() {
+fn null_members_count_as_absent() {
     let folder = tempfile::tempdir().unwrap();
     for (at, more) in ["\"attributes\": null", "\"dimension_names\": null", "\"storage_transformers\": null"]
         .into_iter()
@@ -102,7 +102,7 @@ fn optional_members_that_are_null_are_none() {
 }
 
 #[test]
-fn what_was_read_leniently_is_written_strictly() {
+fn leniently_read_values_are_written_strictly() {
     let folder = tempfile::tempdir().unwrap();
     let file = v2(&folder.path().join("a"), "<i4", "\"-9999\"");
     let target = folder.path().join("b");

@@ -21,7 +21,7 @@ struct Row {
 }
 
 #[test]
-fn datasets_in_version_3_hold_what_their_sources_say() {
+fn datasets_in_version_3_match_their_sources() {
     corpus::each("nczarr-v3", "datasets in Zarr V3", |folder| {
         let mut report = Report::default();
         for mut row in corpus::manifest(folder) {

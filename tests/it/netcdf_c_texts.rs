@@ -39,7 +39,7 @@ const FILES: &[(&str, Text)] = &[
     ),
     (
         "nc_test/f03tst_open_mem.nc",
-        Right("f03tst_open_mem", "var2 has no data and no fill value: it prints memory that nobody wrote"),
+        Right("f03tst_open_mem", "var2 has no data and no fill value: it prints uninitialised memory"),
     ),
     ("nc_test4/ref_hdf5_compat2.nc", Ncdump),
     ("nc_test4/ref_hdf5_compat3.nc", Ncdump),
@@ -106,7 +106,7 @@ fn texts() -> PathBuf {
 
 /// Each text belongs to a row, and a file built from a text prints the same text.
 #[test]
-fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
+fn texts_of_the_reference_s_tests_match_the_rows() {
     let names = |(name, text): &(&str, Text)| match text {
         Theirs(_) => None,
         Ncdump | Header => Some(Path::new(name).file_stem().unwrap().to_str().unwrap().to_owned()),

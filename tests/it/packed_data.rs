@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_part_of_any_type_is_what_two_passes_give(
+    fn one_and_two_pass_unpacking_agree(
         ty in prop::sample::select(&NUMBERS[..]),
         big in any::<bool>(),
         rows in 1u64..7, columns in 1u64..40, chunk in (1u64..7, 1u64..40),
@@ -144,7 +144,7 @@ proptest! {
 }
 
 #[test]
-fn without_attributes_values_are_what_they_are() {
+fn values_without_attributes_are_unchanged() {
     assert_eq!(unpacked(&shorts(&[1, -2, 3], &[])), [1.0, -2.0, 3.0]);
     let v = variable(NcType::Double, &[3], &[3]);
     v.put(&[-0.0, f64::INFINITY, 1e-320], ..).unwrap();
@@ -202,7 +202,7 @@ fn integers_are_taken_as_the_attribute_says() {
 }
 
 #[test]
-fn what_is_no_packing_is_refused() {
+fn invalid_packing_attributes_are_refused() {
     let kind = |v: &Variable| v.get_unpacked::<f64>(..).unwrap_err();
     for (name, value) in [
         ("scale_factor", Values::text("0.1")),

@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_part_is_read_and_written_where_it_is(dims in prop::collection::vec(dim(), 1..4)) {
+    fn any_part_is_read_and_written(dims in prop::collection::vec(dim(), 1..4)) {
         let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();
         let chunks: Vec<u64> = dims.iter().map(|dim| dim.1).collect();
         let extents: Vec<Extent> = dims.iter().map(|dim| dim.2).collect();
@@ -124,7 +124,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_out_of_place_is_refused_by_its_code() {
+fn out_of_range_access_returns_its_error_code() {
     let v = numbered(&[4, 6], &[2, 4]);
     let kind = |result: nczarr::Result<Vec<i32>>| result.unwrap_err().kind();
     assert_eq!(kind(v.get_values(..3)), ErrorKind::Inval);
@@ -306,7 +306,7 @@ impl Progress for Watch {
 }
 
 #[test]
-fn limits_hold_for_what_is_opened_and_what_is_made() {
+fn limits_hold_for_opened_and_created_datasets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zarr").display().to_string();
     let mut limits = Limits::default();
@@ -391,7 +391,7 @@ fn absent_chunks_are_asked_for_in_every_way() {
     file.close().unwrap();
     let file = OpenOptions::new().missing_chunks(MissingChunks::Error).open(&path).unwrap();
     let v = file.variable("v").unwrap();
-    assert_eq!(v.get_values::<f32>(0..2).unwrap(), [1.0, 2.0], "what is there is there");
+    assert_eq!(v.get_values::<f32>(0..2).unwrap(), [1.0, 2.0], "the stored values are read");
     for outcome in [
         v.get_values::<f64>(..).map(drop),
         v.get_values::<f32>([3]).map(drop),

@@ -134,7 +134,7 @@ const fn kind(mode: &'static str) -> Kind {
 /// With `retry` a step that panicked is repeated. Otherwise the next step follows, and its data may be
 /// missing.
 fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'static str, Came)>, usize) {
-    let (mut told, mut panics) = (Vec::new(), 0);
+    let (mut steps, mut panics) = (Vec::new(), 0);
     let mut made = None;
     for _ in 0..2 {
         let came = attempt(|| {
@@ -155,24 +155,24 @@ fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'
             came = attempt(|| step(&file, kind));
             panics += usize::from(came == Came::Panicked);
         }
-        told.push((*name, came));
+        steps.push((*name, came));
     }
     for _ in 0..2 {
         let handle = file.clone();
         let came = attempt(|| handle.close());
         panics += usize::from(came == Came::Panicked);
         let done = came != Came::Panicked;
-        told.push(("close", came));
+        steps.push(("close", came));
         if done {
             break;
         }
     }
-    (told, panics)
+    (steps, panics)
 }
 
 /// Returns an error if elements are missing although the steps that wrote them succeeded.
-fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
-    let done = |name: &str| told.iter().any(|(step, came)| *step == name && *came == Came::Done);
+fn lost(file: &File, steps: &[(&str, Came)]) -> std::result::Result<(), String> {
+    let done = |name: &str| steps.iter().any(|(step, came)| *step == name && *came == Came::Done);
     let all = ["put parts", "put more", "put whole"].iter().all(|name| done(name));
     let text = |error: nczarr::Error| error.to_string();
     if done("note again") && file.attribute("note").and_then(|note| note.number()) != Some(2.0) {
@@ -215,19 +215,19 @@ impl Tally {
     fn run(
         &mut self,
         at: &str,
-        told: Vec<(&'static str, Came)>,
+        steps: Vec<(&'static str, Came)>,
         panics: usize,
         open: impl Fn() -> Result<File>,
     ) -> bool {
         self.points += usize::from(panics > 0);
-        let closed = told.last().is_some_and(|(step, came)| *step == "close" && *came == Came::Done);
+        let closed = steps.last().is_some_and(|(step, came)| *step == "close" && *came == Came::Done);
         let outcome = match open() {
-            _ if told.iter().any(|(_, came)| *came == Came::Failed) && !closed => Ok(()),
-            Ok(file) => lost(&file, &told),
+            _ if steps.iter().any(|(_, came)| *came == Came::Failed) && !closed => Ok(()),
+            Ok(file) => lost(&file, &steps),
             Err(error) => Err(error.to_string()),
         };
         if let Err(why) = outcome {
-            self.lost.push(format!("{at}: {why}; {told:?}"));
+            self.lost.push(format!("{at}: {why}; {steps:?}"));
         }
         panics > 0
     }
@@ -284,9 +284,9 @@ fn a_map_that_panics_at_any_operation_loses_nothing_without_an_error() {
                 let slow = Slow::new(storage).faults(Faults::new(0).with(&Op::ALL, When::Nth(nth), fault));
                 let counting = Arc::new(Counting::new(Arc::new(slow)));
                 let create = || CreateOptions::new().threads(2).map(counting.clone()).create(&url);
-                let (told, panics) = live(create, kind, retry);
+                let (steps, panics) = live(create, kind, retry);
                 drop(counting);
-                if !tally.run(&format!("{fault:?} {nth}"), told, panics, || nczarr::open(&url)) {
+                if !tally.run(&format!("{fault:?} {nth}"), steps, panics, || nczarr::open(&url)) {
                     assert!(nth > 10, "{nth}");
                     break;
                 }
@@ -383,10 +383,10 @@ fn a_filter_that_panics_loses_nothing_without_an_error() {
                 let url = fresh(kind, folder.path());
                 let fuse = Fuse::new(nth);
                 let create = || CreateOptions::new().threads(2).registry(registry(&fuse)).create(&url);
-                let (told, panics) = live(create, kind, retry);
+                let (steps, panics) = live(create, kind, retry);
                 let sound = registry(&Fuse::new(-1));
                 let open = || OpenOptions::new().registry(Arc::clone(&sound)).open(&url);
-                if !tally.run(&format!("call {nth}"), told, panics, open) {
+                if !tally.run(&format!("call {nth}"), steps, panics, open) {
                     break;
                 }
             }
@@ -423,8 +423,8 @@ fn an_observer_that_panics_loses_nothing_without_an_error() {
                 let url = fresh(kind, folder.path());
                 let observer = || Observer(Fuse::new(nth), Arc::default());
                 let create = || CreateOptions::new().threads(2).progress(observer()).create(&url);
-                let (told, panics) = live(create, kind, retry);
-                if !tally.run(&format!("call {nth}"), told, panics, || nczarr::open(&url)) {
+                let (steps, panics) = live(create, kind, retry);
+                if !tally.run(&format!("call {nth}"), steps, panics, || nczarr::open(&url)) {
                     break;
                 }
             }

@@ -18,7 +18,7 @@ const PACKAGES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn public_items_are_those_of_the_snapshots() {
+fn public_items_equal_the_snapshots() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for (package, folder) in PACKAGES {
         let mut files = Vec::new();

@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_part_is_read_from_where_it_is(
+    fn any_part_of_a_rectilinear_grid_is_read(
         y in edges(), x in edges(), absent in [0usize..9, 0usize..9],
         parts in prop::collection::vec([0u64..40, 0u64..40, 0u64..20, 0u64..20, 1u64..5, 1u64..9], 1..5),
     ) {

@@ -10,7 +10,7 @@ use nczarr_tests::samples;
 use proptest::prelude::*;
 
 #[test]
-fn every_sample_is_read_as_it_was_written() {
+fn every_sample_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     for (name, plan) in samples::all() {
         for (kind, url) in [
@@ -52,7 +52,7 @@ fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn written_read_and_written_again_nothing_has_changed() {
+fn samples_survive_a_second_write() {
     for (name, plan) in samples::all() {
         written_again(name, &plan, "nczarr");
         written_again(name, &plan, "zarr,annotate");

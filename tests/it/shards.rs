@@ -136,7 +136,7 @@ fn other_formats_have_none() {
 }
 
 #[test]
-fn all_samples_in_shards_are_what_they_were() {
+fn all_samples_round_trip_in_shards() {
     let place = tempfile::tempdir().unwrap();
     for (name, plan) in samples::all() {
         for flavour in ["nczarr", "zarr"] {

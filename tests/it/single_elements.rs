@@ -48,7 +48,7 @@ fn replace(chunk: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn an_element_is_what_lies_at_its_place() {
+fn single_reads_return_the_stored_element() {
     for format in ["zarr,v2", "nczarr,v2", "zarr,v3"] {
         for chunks in [[2, 4], [5, 7], [1, 1], [1, 7], [5, 1]] {
             let (_folder, url, _) = numbered(format, &chunks);
@@ -67,7 +67,7 @@ fn an_element_is_what_lies_at_its_place() {
 }
 
 #[test]
-fn an_element_is_of_the_chunk_that_is_there_now() {
+fn single_reads_see_the_current_chunk() {
     let (_folder, url, chunks) = numbered("zarr,v2", &[2, 4]);
     let (v, strict) = (open(&url, MissingChunks::Fill), open(&url, MissingChunks::Error));
     let chunk = chunks.join("1.0");
@@ -106,11 +106,11 @@ fn an_element_is_of_the_chunk_that_is_there_now() {
     let root = chunks.parent().unwrap();
     fs::remove_dir_all(root).unwrap();
     let error = v.get_value::<i32>([3, 3]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "nothing is absent from what is gone: {error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound, "a deleted store is an error: {error}");
 }
 
 #[test]
-fn all_there_is_of_a_chunk_comes_of_a_whole_one() {
+fn a_chunk_of_the_wrong_size_is_an_error() {
     // Only one element of the last chunk is within the shape.
     let (_folder, url, chunks) = numbered("zarr,v2", &[2, 3]);
     let v = open(&url, MissingChunks::Fill);

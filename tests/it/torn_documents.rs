@@ -134,7 +134,7 @@ fn a_torn_document_closes_only_its_child_beside_consolidated_metadata() {
 }
 
 #[test]
-fn what_consolidated_metadata_says_of_a_child_closes_only_that_child() {
+fn damaged_consolidated_metadata_closes_only_its_child() {
     for flavour in ["zarr", "nczarr"] {
         let folder = tempfile::tempdir().unwrap();
         let (store, url) = make(folder.path(), &format!("{flavour},consolidated"));

@@ -6,7 +6,7 @@ use nczarr::wrap::{Cached, Counting, Fault, Faults, Keep, Op, ReadOnly, Slow, Wh
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
 #[test]
-fn what_others_write_is_seen_through_a_cache_after_a_sync() {
+fn a_sync_shows_foreign_writes_through_a_cache() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.zarr").display().to_string();
     let writer = nczarr::create(&path).unwrap();
@@ -63,10 +63,10 @@ fn a_dataset_in_a_view_is_not_written() {
 /// Each failing request of a write is reported, and a retry stores everything. The reader never accepts a
 /// truncated response as data.
 #[test]
-fn faults_are_told_and_nothing_is_lost_by_trying_again() {
+fn faults_are_reported_and_retries_lose_nothing() {
     let values: Vec<i32> = (0..100).collect();
     for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io), Fault::Torn(ErrorKind::Io)] {
-        let (mut nth, mut told) = (0, 0);
+        let (mut nth, mut reported) = (0, 0);
         loop {
             nth += 1;
             let url = format!("memory://faults-{fault:?}-{nth}#mode=nczarr");
@@ -88,22 +88,22 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
             let requests = counting.counts().written().requests;
             let file = nczarr::open(&url).unwrap();
             assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values, "{fault:?} {nth}");
-            told += failed;
+            reported += failed;
             if requests < nth {
                 assert_eq!(failed, 0);
                 break;
             }
         }
-        assert!(nth > 5 && told == nth as usize - 1, "{told} told of {nth}");
+        assert!(nth > 5 && reported == nth as usize - 1, "{reported} reported of {nth}");
     }
 }
 
 /// A failure to store buffered records is reported at once or by the next `sync`.
 #[test]
-fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
+fn unstored_records_are_reported_and_stored_later() {
     let record = |at: u64| vec![at as i32 + 1; 64 * 64];
     for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io), Fault::Torn(ErrorKind::Io)] {
-        let (mut nth, mut told) = (0, 0);
+        let (mut nth, mut reported) = (0, 0);
         loop {
             nth += 11;
             let url = format!("memory://records-{fault:?}-{nth}#mode=zarr");
@@ -139,18 +139,18 @@ fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
             for at in 0..70 {
                 assert_eq!(v.get_values::<i32>((at, .., ..)).unwrap(), record(at), "{fault:?} {nth}");
             }
-            told += failed;
+            reported += failed;
             if requests < nth {
                 assert_eq!(failed, 0);
                 break;
             }
         }
-        assert!(nth > 70 && told == nth as usize / 11 - 1, "{told} told of {nth}");
+        assert!(nth > 70 && reported == nth as usize / 11 - 1, "{reported} reported of {nth}");
     }
 }
 
 #[test]
-fn a_short_answer_is_no_data() {
+fn a_short_response_is_an_error() {
     let url = "memory://short#mode=nczarr";
     let file = nczarr::create(url).unwrap();
     file.add_dimension("x", 64).unwrap();

@@ -61,7 +61,7 @@ fn a_write_beyond_the_end_leaves_fill_values_between() {
 }
 
 #[test]
-fn renames_keep_what_is_below_them() {
+fn renames_keep_children() {
     let (folder, path) = scratch();
     let file = nczarr::create(&path).unwrap();
     file.put_attribute("old", "kept").unwrap();
@@ -128,7 +128,7 @@ fn a_rename_to_a_name_that_is_taken_changes_nothing() {
 }
 
 #[test]
-fn nothing_is_destroyed_but_by_an_explicit_create() {
+fn only_an_explicit_create_replaces_a_dataset() {
     let (folder, path) = scratch();
     let file = nczarr::create(&path).unwrap();
     file.put_attribute("title", "first").unwrap();

@@ -530,7 +530,7 @@ fn means(found: &Values, expected: &Value) -> bool {
 }
 
 #[test]
-fn what_a_build_has_not_is_found_in_the_metadata() {
+fn missing_plugins_are_found_in_the_metadata() {
     let of = |text| missing(text).unwrap().map(|(name, _)| name);
     assert_eq!(of(r#"{"dtype": "<f8", "filters": null, "compressor": {"id": "zlib"}}"#), None);
     assert_eq!(

@@ -12,7 +12,7 @@ fn its_crate_depends_on_the_contract_alone() {
 }
 
 #[test]
-fn objects_and_prefixes_are_told_apart() {
+fn objects_and_prefixes_differ() {
     let (map, mut bytes) = (SquareMap, Vec::new());
     let key = |path| Key::new(path).unwrap();
     assert!(map.read(&key("square/c/0"), ByteRange::new(8, 4), &mut bytes).unwrap());

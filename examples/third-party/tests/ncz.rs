@@ -127,8 +127,8 @@ fn commands_write_and_look_for_datasets_in_the_map() {
     for [program, _] in PROGRAMS {
         // Each process has maps of its own.
         out(program, &["copy", "5#mode=ramp", "veil://copy#mode=nczarr"]);
-        let told = failure(program, &["map", "ls", "veil://copy"]);
-        assert!(told.contains("NC_ENOTFOUND"), "{told}");
+        let message = failure(program, &["map", "ls", "veil://copy"]);
+        assert!(message.contains("NC_ENOTFOUND"), "{message}");
     }
 }
 

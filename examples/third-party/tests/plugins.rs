@@ -12,7 +12,7 @@ use serde_json::json;
 use third_party::{Int4, PcodecClass, Ramp, Veils, XorClass};
 
 #[test]
-fn each_is_short() {
+fn every_plugin_is_short() {
     for (name, text, limit) in [
         ("driver.rs", include_str!("../src/driver.rs"), 36),
         ("filter.rs", include_str!("../src/filter.rs"), 28),
@@ -27,7 +27,7 @@ fn each_is_short() {
 }
 
 #[test]
-fn linked_they_are_in_every_registry() {
+fn linked_plugins_are_in_every_registry() {
     let registry = nczarr::registry().unwrap();
     for (kind, name) in
         [("driver", "ramp"), ("map", "veil"), ("filter", "xor"), ("filter", "pcodec"), ("data type", "int4")]
@@ -40,7 +40,7 @@ fn linked_they_are_in_every_registry() {
 }
 
 #[test]
-fn at_run_time_they_are_in_the_registry_they_were_added_to() {
+fn plugins_added_at_run_time_are_in_their_registry() {
     let empty = Registry::new();
     assert!(empty.driver("ramp").is_err());
     let table: Vec<_> = nczarr::registry().unwrap().drivers().map(Arc::clone).collect();
@@ -184,7 +184,7 @@ fn the_map_passes_its_suite() {
 }
 
 #[test]
-fn a_plugin_says_what_it_is() {
+fn a_plugin_describes_itself() {
     assert_eq!(Ramp.info().name, "ramp");
     assert_eq!(XorClass.info().hdf5_id, Some(40_001));
 }

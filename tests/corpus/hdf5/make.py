@@ -184,7 +184,7 @@ with h5py.File('scaled.h5', 'w', libver=('v110', 'v110'), track_order=True) as f
     v = f.create_dataset('v', data=np.arange(4, dtype='i4') + 70, chunks=(4,), scaleoffset=0, track_order=True)
     v.dims[0].attach_scale(x)
 
-# An attribute of integers of which 12 bits count: netCDF shows the numbers and has no type for them.
+# An attribute of 12-bit integers: netCDF shows the numbers and has no type for them.
 with h5py.File('partial.h5', 'w', libver=('v110', 'v110'), track_order=True) as f:
     x = f.create_dataset('x', data=np.arange(4, dtype='i4'), track_order=True)
     x.make_scale('x')
@@ -320,7 +320,7 @@ def virtuals(f):
     virtual(f, 'shorter', '<i4', simple(4, 2, most=(UNLIMITED, 2)),
             (slab((4, 2), (0, 0), (4, 1), most=(UNLIMITED, 2)), files[0], 'series', slab((5,), (0,), (4,))),
             (slab((4, 2), (0, 1), (UNLIMITED, 1), most=(UNLIMITED, 2)), 'virtual-nowhere.h5', 'series', slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))), fill=-1)
-    # What are no numbers.
+    # Values that are no numbers.
     record = [('a', '<i2'), ('b', '>f4')]
     virtual(f, 'record', record, simple(6), *[(slab((6,), (2 * k,), (2,)), name, 'record', simple(2)) for k, name in enumerate(files)])
     virtual(f, 'text', 'S4', simple(4), (slab((4,), (1,), (3,)), files[0], 'text', simple(3)))

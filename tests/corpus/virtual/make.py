@@ -61,7 +61,7 @@ with create('over.h5') as f:
             (slab((10,), (0,), (5,)), 'mid.h5', 'x', simple(5)), (slab((10,), (5,), (5,)), 'top.h5', 'p', simple(5)))
 answers('mid.h5', 'top.h5', 'over.h5')
 
-# Rows without end, of which no block of elements that is read at once holds all
+# Unlimited rows. No block of elements that is read at once holds all of them
 with create('tall.h5') as f:
     for row in range(4):
         data = (np.arange(300_000) * (row + 3) // 7919 % 100 + row).astype('i1')
@@ -95,7 +95,7 @@ with create('lengths.h5') as f:
         virtual(f, name, '<i4', simple(min(4, most), 4, most=(most, 4)), (blocks(most), '.', 'p%b', simple(4)))
     virtual(f, 'ended', '<i4', simple(9, most=(20,)), (slab((9,), (0,), (7,)), '.', 'a', simple(7)))
 
-# Numbered sources of which one is missing
+# Numbered sources. One of them is missing
 with create('gap.h5') as f:
     for k in 0, 1, 3, 4, 5:
         f[f'p{k}'] = np.arange(3, dtype='<i2') + 10 * k
@@ -110,7 +110,7 @@ for k in range(5):
         if k != 1:
             f['p'] = np.arange(3, dtype='<i2') + 100 * k
 
-# What has no elements at all is no source: HDF5 takes whatever is in memory for its length
+# A dataset without elements is no source: HDF5 takes any memory for its length
 with create('empty.h5') as f:
     f['no'] = h5py.Empty('<i4')
     f['p0'] = np.arange(1, 2, dtype='<i4')

@@ -472,7 +472,7 @@ fn bombs(add: &mut Add<'_>) {
     add("a document larger than documents may be".to_owned(), Refused, &|archive| {
         *archive.member(".zgroup") = great.clone();
     });
-    add("a hundred bombs that nobody asked for".to_owned(), Read, &|archive| {
+    add("a hundred bombs in unread members".to_owned(), Read, &|archive| {
         for i in 0..100 {
             let mut bomb = bomb.clone();
             bomb.name = format!("bomb/{i}").into_bytes();

@@ -171,7 +171,7 @@ fn run(case: &Case) -> Result<bool, String> {
             if error.kind() == ErrorKind::Internal
                 || !["x.zip", "v", "w"].iter().any(|name| text.contains(name))
             {
-                return Err(format!("not told what is wrong with what: {:?} {text}", error.kind()));
+                return Err(format!("the error names no place or cause: {:?} {text}", error.kind()));
             }
             false
         }
@@ -188,7 +188,7 @@ fn run(case: &Case) -> Result<bool, String> {
         nczarr::repack(&path).map(drop)
     };
     if case.bytes.len() < 1 << 20 && write().is_ok() && is_read && read(&path).is_err() {
-        return Err("what was written on does not read any more".to_owned());
+        return Err("the written archive does not read any more".to_owned());
     }
     let _ = nczarr::delete(&path);
     let escapes = sandbox.escapes("x.zip");

@@ -28,7 +28,7 @@ fn extent(len: u64) -> impl Strategy<Value = Extent> {
 
 proptest! {
     #[test]
-    fn a_future_reads_what_a_call_reads(slabs in prop::collection::vec((extent(20), extent(30)), 1..20)) {
+    fn futures_and_calls_read_equal_values(slabs in prop::collection::vec((extent(20), extent(30)), 1..20)) {
         let file = dataset("memory://async-random");
         let expected: Vec<Array<f64>> =
             slabs.iter().map(|(y, x)| file.variable("v").unwrap().get((*y, *x)).unwrap()).collect();

@@ -41,7 +41,7 @@ fn settle(file: &AsyncFile) {
 
 proptest! {
     #[test]
-    fn futures_write_what_calls_write(
+    fn futures_and_calls_write_equal_data(
         parts in prop::collection::vec((0..LEN as u64, 1..30u64), 1..12),
         chunk in 1..20u64,
     ) {
@@ -64,7 +64,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_future_writes_a_call_reads() {
+fn calls_read_data_written_by_futures() {
     let file = Workers::new(1).attach(create("memory://async-put", 7));
     block_on(async {
         let v = file.variable("v").unwrap();

@@ -249,7 +249,7 @@ proptest! {
     #![proptest_config(cases(32))]
 
     #[test]
-    fn edits_of_version_3_are_those_of_version_2(edits in edits()) {
+    fn edits_of_version_2_and_3_agree(edits in edits()) {
         let urls = ["nczarr", "nczarr,v3"].map(|mode| {
             let folder = tempfile::Builder::new().prefix("edits").tempdir().unwrap();
             let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
@@ -292,7 +292,7 @@ proptest! {
     #![proptest_config(cases(12))]
 
     #[test]
-    fn edits_of_directories_of_version_3_are_those_of_version_2(edits in edits()) {
+    fn edits_of_directories_of_version_2_and_3_agree(edits in edits()) {
         let folder = tempfile::tempdir().unwrap();
         same(&edits, ["nczarr", "nczarr,v3"].map(|mode| {
             format!("file://{}/{mode}.zarr#mode={mode}", folder.path().display())

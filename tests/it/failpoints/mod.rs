@@ -84,20 +84,20 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
         lines.max()
     };
     let (done, begun) = (number("done").unwrap_or(from - 1), number("begun").unwrap_or(from - 1));
-    let told: Vec<&str> = ended.lines.iter().filter_map(|line| line.strip_prefix("@failed ")).collect();
+    let failures: Vec<&str> = ended.lines.iter().filter_map(|line| line.strip_prefix("@failed ")).collect();
     let last = if from == 1 { CLOSED } else { REMOVED };
     let outcome = (|| {
         let survives = !matches!(fault, Fault::Kill | Fault::Tear) || ended.hit.is_none();
         if survives && !(ended.good && ended.lines.iter().any(|line| line == "@end")) {
             return Err(format!("the child broke down: {}", ended.complaints));
         }
-        if survives && done < last && told.is_empty() {
+        if survives && done < last && failures.is_empty() {
             return Err("it did not say why it stopped".to_owned());
         }
-        if matches!(fault, Fault::None | Fault::Short) && !told.is_empty() {
-            return Err(format!("it failed: {told:?}"));
+        if matches!(fault, Fault::None | Fault::Short) && !failures.is_empty() {
+            return Err(format!("it failed: {failures:?}"));
         }
-        for error in &told {
+        for error in &failures {
             let cause = match fault {
                 Fault::Fail(errno) => errno,
                 _ => libc::ENOSPC,
@@ -105,7 +105,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
             // The error must name the cause, the file and the store.
             let cause = format!("(os error {cause})");
             if error.starts_with("Internal") || !error.contains(name) || !error.contains(&cause) {
-                return Err(format!("not told what happened where: {error:?}"));
+                return Err(format!("the error names no place or cause: {error:?}"));
             }
         }
         work::check(&path, done, begun)?;
@@ -170,21 +170,21 @@ fn everywhere(test: &str, name: &str, expected: &[&str]) {
 }
 
 #[test]
-fn of_a_directory_nothing_is_lost() {
+fn a_directory_loses_nothing() {
     let calls =
         ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
-    everywhere("of_a_directory_nothing_is_lost", "x.zarr", &calls);
+    everywhere("a_directory_loses_nothing", "x.zarr", &calls);
 }
 
 #[test]
-fn of_a_directory_of_version_3_nothing_is_lost() {
+fn a_directory_of_version_3_loses_nothing() {
     let calls =
         ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
-    everywhere("of_a_directory_of_version_3_nothing_is_lost", "x.v3.zarr", &calls);
+    everywhere("a_directory_of_version_3_loses_nothing", "x.v3.zarr", &calls);
 }
 
 #[test]
-fn of_an_archive_nothing_is_lost() {
+fn an_archive_loses_nothing() {
     let calls = [
         "openat",
         "pwrite",
@@ -197,12 +197,12 @@ fn of_an_archive_nothing_is_lost() {
         "pread",
         "statx",
     ];
-    everywhere("of_an_archive_nothing_is_lost", "x.zip", &calls);
+    everywhere("an_archive_loses_nothing", "x.zip", &calls);
 }
 
 /// The checks detect a store that lost data.
 #[test]
-fn a_store_that_lost_something_is_told_from_a_whole_one() {
+fn the_check_detects_lost_data() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     let text = |name: &str| path(name).display().to_string();

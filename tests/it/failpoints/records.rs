@@ -150,11 +150,11 @@ kinds! {
 
 /// Each `sync` writes the metadata once and syncs the file twice. No other call syncs the file.
 #[test]
-fn of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored() {
+fn a_netcdf_4_file_counts_only_stored_records() {
     if child() {
         return;
     }
-    let whole = everywhere("of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored", "x.nc4");
+    let whole = everywhere("a_netcdf_4_file_counts_only_stored_records", "x.nc4");
     let synced = whole.operations.iter().filter(|operation| operation.call == "fdatasync").count();
     // Three rounds call `sync` and one closes. Writes that end define mode leave the metadata to the next
     // of these. The last `close` writes only the end of the file.

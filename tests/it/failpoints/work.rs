@@ -193,7 +193,7 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
     let found = Found { lasting, begun };
     match nczarr::open(path) {
         Err(error) if lasting < SYNCED_FIRST && !path.ends_with(".zip") && holds_objects(path.as_ref()) => {
-            Err(format!("what was begun is not recognised: {error}"))
+            Err(format!("the started store is not recognised: {error}"))
         }
         Err(_) if lasting < SYNCED_FIRST || begun >= 14 && lasting != REPLACED => again(path),
         Err(error) if begun == REMOVED && error.kind() == ErrorKind::NotFound => again(path),

@@ -237,19 +237,19 @@ fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
 
 /// Returns a range of an object. A fault can change the range.
 fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
-    let (len, mut told) = (object.bytes.len(), asked.clone());
+    let (len, mut sent_range) = (object.bytes.len(), asked.clone());
     let mut body = asked.clone();
     match fault {
         Some(Fault::ShortRange) => {
             body.end = body.start + asked.len() / 2;
-            told.end = body.end;
+            sent_range.end = body.end;
         }
         Some(Fault::LyingRange) => body.end = body.start + asked.len() / 2,
         Some(Fault::OtherRange) => {
             // Begins elsewhere and keeps the length if possible.
             body.start = if asked.start > 0 { asked.start - 1 } else { (asked.start + 1).min(len - 1) };
             body.end = (body.start + asked.len()).min(len);
-            told = body.clone();
+            sent_range = body.clone();
         }
         _ => {}
     }
@@ -258,7 +258,7 @@ fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
         Some(Fault::OverlongRange) => [&object.bytes[body], b"and more than was asked for"].concat().into(),
         _ => object.bytes.slice(body),
     };
-    let (first, last) = (told.start, told.end.max(told.start + 1) - 1);
+    let (first, last) = (sent_range.start, sent_range.end.max(sent_range.start + 1) - 1);
     match fault {
         Some(Fault::NoContentRange) => answer,
         Some(Fault::BadContentRange) => answer.with("Content-Range", "bytes some/of them"),

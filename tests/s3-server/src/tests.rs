@@ -60,7 +60,7 @@ fn a_signature_that_is_known() {
 }
 
 #[test]
-fn ranges_and_who_may_read() {
+fn ranges_and_read_permissions() {
     let server = server();
     for (path, headers, status, end) in [
         ("/open/a/b%20c", "", "200 ", "0123456789"),

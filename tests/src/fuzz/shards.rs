@@ -143,7 +143,7 @@ fn use_it(store: Vec<(String, Vec<u8>)>, writes: bool) -> Outcome {
             Ok(variable.get::<u32>((3..6,))?.as_slice() == [1, 2, 3])
         };
         match written() {
-            Ok(false) => return Err("what was written is not what is read".to_owned()),
+            Ok(false) => return Err("the values read differ from the values written".to_owned()),
             outcome => all &= judged(outcome)?,
         }
     }

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_begun_with_is_a_dataset_of_its_style() {
+    fn seed_stores_are_datasets_of_their_style() {
         for (style, stores, at_least) in [
             ("today", today(), 50),
             ("v3", v3(), 15),

@@ -280,7 +280,7 @@ fn there_and_back(stream: &Stream, data: &[u8]) -> Outcome {
         Ok(decoded) => {
             Err(format!("{} bytes, of them other ones, come back for {}", decoded.len(), data.len()))
         }
-        Err(error) => Err(format!("what was encoded cannot be decoded: {error}")),
+        Err(error) => Err(format!("an encoded stream cannot be decoded: {error}")),
     }
 }
 

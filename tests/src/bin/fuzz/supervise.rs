@@ -161,7 +161,7 @@ fn worker(
     let (mut last, mut since) = (None, Instant::now());
     loop {
         match lines.recv_timeout(Duration::from_secs(1)) {
-            Ok(line) => summed |= seen.told(&line),
+            Ok(line) => summed |= seen.read_line(&line),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 let number = Some(Place::read(place.as_file()).number);
@@ -193,7 +193,7 @@ fn worker(
 
 impl Seen {
     /// Reads a line of a worker. Returns whether it is the last line.
-    fn told(&mut self, line: &str) -> bool {
+    fn read_line(&mut self, line: &str) -> bool {
         let mut words = line.splitn(3, ' ');
         let (word, number, rest) = (words.next(), words.next(), words.next().unwrap_or_default());
         let number = number.and_then(|number| number.parse().ok()).unwrap_or_default();
