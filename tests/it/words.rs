@@ -1,7 +1,8 @@
 //! Names and prose stay plain: the measured shares may only fall.
 //!
 //! A type name that three files define has three meanings. A sentence that begins with "What" or "Who" delays
-//! its verb. The limits are the present shares: lower them when the shares fall.
+//! its verb. The limits are the present shares: lower them when the shares fall. The name of a function says
+//! subject, verb and object: no name contains "what", "who" or "told".
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,6 +40,12 @@ const CLAUSES: &[&str] = &[
     "what others",
     "so many",
 ];
+
+/// The words that make a riddle of the name of a function. A name of one word may be one of them.
+const RIDDLES: &[&str] =
+    &["what", "who", "whom", "whoever", "whatever", "told", "nobody", "somebody", "anew", "vain"];
+/// The words that a name of a function does not begin with.
+const NAME_BEGINNINGS: &[&str] = &["so_many_", "as_many_", "those_", "of_those_", "nor_"];
 
 #[test]
 fn type_names_stand_for_one_thing() {
@@ -127,6 +134,26 @@ fn every_folder_says_its_purpose() {
     assert_eq!(wrong, Vec::<PathBuf>::new(), "expected lib.rs, and folders with a header in mod.rs");
 }
 
+#[test]
+fn function_names_are_plain() {
+    let (mut all, mut riddles) = (0, Vec::new());
+    let folders =
+        ["src", "crates", "tests", "benches", "examples", "python"].map(|folder| root().join(folder));
+    for path in files(folders.to_vec()) {
+        let keyword = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => "fn ",
+            Some("py") => "def ",
+            _ => continue,
+        };
+        let text = fs::read_to_string(&path).unwrap();
+        let names: Vec<&str> = text.lines().filter_map(|line| defined_function(line, keyword)).collect();
+        all += names.len();
+        let bad = names.into_iter().filter(|name| is_riddle(name));
+        riddles.extend(bad.map(|name| format!("{}: {name}", path.display())));
+    }
+    assert!(all > 10_000 && riddles.is_empty(), "{} of {all} names: {riddles:#?}", riddles.len());
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -140,20 +167,32 @@ fn sources() -> Vec<(PathBuf, String)> {
     let root = root();
     let mut folders = vec![root.join("src"), root.join("python/src")];
     folders.extend(fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
+    let mut sources = Vec::new();
+    for path in files(folders) {
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("\n#[cfg(test)]").next().unwrap().to_owned();
+            sources.push((path.strip_prefix(&root).unwrap().to_owned(), code));
+        }
+    }
+    assert!(sources.len() > 300, "{} files", sources.len());
+    sources
+}
+
+/// All files below folders, but no hidden and no generated ones.
+fn files(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                let code = text.split("\n#[cfg(test)]").next().unwrap().to_owned();
-                files.push((path.strip_prefix(&root).unwrap().to_owned(), code));
+            let name = path.file_name().unwrap().to_string_lossy();
+            if name.starts_with('.') || name == "target" || name == "node_modules" {
+                continue;
             }
+            let list = if path.is_dir() { &mut folders } else { &mut files };
+            list.push(path);
         }
     }
-    assert!(files.len() > 300, "{} files", files.len());
     files
 }
 
@@ -165,6 +204,22 @@ fn defined_type(line: &str) -> Option<&str> {
     };
     let rest = ["struct ", "enum ", "trait "].iter().find_map(|word| line.strip_prefix(word))?;
     Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap())
+}
+
+/// The name of the function that a line defines, in Rust (`fn `) or in Python (`def `).
+fn defined_function<'l>(line: &'l str, keyword: &str) -> Option<&'l str> {
+    let (before, rest) = line.split_once(keyword)?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+    let is_code = !before.contains("//") && !before.contains('"') && !before.ends_with(char::is_alphanumeric);
+    (is_code && !name.is_empty()).then_some(name)
+}
+
+/// Whether the name of a function is in riddle style.
+fn is_riddle(name: &str) -> bool {
+    let name = name.strip_prefix("test_").unwrap_or(name);
+    NAME_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || name.contains("of_which")
+        || (name.contains('_') && name.split('_').any(|word| RIDDLES.contains(&word)))
 }
 
 /// The sentences of doc comments, without blocks of code.
@@ -239,7 +294,7 @@ fn paragraphs(text: &str) -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn the_measure_sees_what_it_counts() {
+fn the_checks_find_their_own_samples() {
     assert_eq!(defined_type("pub(crate) struct ChunkKey<'a> {"), Some("ChunkKey"));
     assert_eq!(defined_type("    struct Inner;"), None);
     let text = "/// Reads a chunk. What is absent reads as the fill value.\n/// ```\n/// Who knows\n/// ```\nfn read() {}\n";
@@ -247,5 +302,10 @@ fn the_measure_sees_what_it_counts() {
     assert_eq!(sentences, ["Reads a chunk.", "What is absent reads as the fill value."]);
     assert!(BEGINNINGS.iter().any(|word| sentences[1].starts_with(word)));
     assert!(has_words("it is told ", "is told") && !has_words("this told ", "is told"));
+    assert_eq!(defined_function("    pub fn read<T>(&self) {", "fn "), Some("read"));
+    assert_eq!(defined_function("async def test_it(place):", "def "), Some("test_it"));
+    assert_eq!(defined_function("    // fn old()", "fn "), None);
+    assert!(is_riddle("test_writes_change_what_numpy_changes") && is_riddle("of_which_some_are_read"));
+    assert!(!is_riddle("what") && !is_riddle("whole_chunks_are_read") && is_riddle("damage_is_told"));
     assert_eq!(paragraphs("# A\n\none two\nthree\n\n* four\n").max(), Some(3));
 }
