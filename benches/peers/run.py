@@ -313,7 +313,7 @@ def chosen(case, args, added):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the cases and who can do them")
+    parser.add_argument("--list", action="store_true", help="print the cases and their runners")
     parser.add_argument("--group", default="", help="only these groups: whole slab chunks meta append conv zip s3 classic hdf5")
     parser.add_argument("--only", default="", metavar="REGEX", help="only the cases of such names")
     parser.add_argument("--peers", default="", help="only these, and those added")

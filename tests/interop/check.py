@@ -27,11 +27,11 @@ DTYPES = {
 }
 
 CHAR = "the dtype >S1, by which netCDF-C tells characters from strings, has a byte order it refuses, with the whole group"
-TEXT = "text of fixed length does not open, or reads as nothing, whoever wrote it"
+TEXT = "text of fixed length does not open, or reads as nothing, after any writer"
 FILTERS = "its driver has no filters before the compressor"
 CODECS = "it has none of these codecs"
 LENGTH = "numcodecs shuffles whole elements only, and a filter before made the chunk another length"
-UNSIGNED = "netCDF-C, for whom that is, wants levels without sign; it takes none above 22"
+UNSIGNED = "netCDF-C reads these and wants levels without sign; it takes none above 22"
 SCALAR = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
 
 # The attribute for properties that plain Zarr lacks. Other readers see it as an ordinary attribute.
@@ -69,7 +69,7 @@ KNOWN = {
 
 STRING = "row 7 of the table in the notes on format 3: it has not the type `string`"
 NUMCODECS = "rows 15, 16 and 19 of that table: it has no codec of numcodecs"
-RAW = "raw bytes in shards cannot be opened by it, whoever wrote them"
+RAW = "raw bytes in shards cannot be opened by it, after any writer"
 NO_STRING = "*string data type is not one of the supported data types*"
 NOT_REGISTERED = "*\"numcodecs.*\" is not registered*"
 

@@ -210,7 +210,7 @@ impl Access {
 /// Hides the credentials.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = match &self.credentials {
+        let credentials = match &self.credentials {
             Credentials::Anonymous => "anonymous",
             Credentials::Unsigned => "unsigned",
             Credentials::Keys { .. } => "keys (not shown)",
@@ -223,7 +223,7 @@ impl fmt::Debug for Access {
             .field("key", &self.key)
             .field("region", &self.region)
             .field("endpoint", &self.endpoint)
-            .field("credentials", &who)
+            .field("credentials", &credentials)
             .field("virtual_host", &self.virtual_host)
             .field("requester_pays", &self.requester_pays)
             .field("patience", &self.retries)

@@ -244,12 +244,12 @@ impl Registry {
         if !all.into_iter().any(|magic| file.first_of(magic, FIRST).unwrap_or(false)) {
             most = u64::MAX;
         }
-        let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic, most) {
+        let mut has = |magic: &[Magic], plugin: &dyn Fn() -> String| match file.first_of(magic, most) {
             Ok(found) => {
                 if !magic.is_empty() {
                     looks.add(|| {
                         ProbeStep::new(
-                            format!("first bytes of {}", who()),
+                            format!("first bytes of {}", plugin()),
                             if found { "found" } else { "absent" },
                         )
                     });

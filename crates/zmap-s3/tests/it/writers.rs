@@ -9,7 +9,7 @@ use crate::common::url;
 
 const PROCESSES: u64 = 8;
 const AT: &str = "NCZ_S3_WRITER_AT";
-const WHO: &str = "NCZ_S3_WRITER";
+const WRITER: &str = "NCZ_S3_WRITER";
 const ROUNDS: &str = "NCZ_TEST_ROUNDS";
 
 fn rounds() -> u64 {
@@ -18,8 +18,8 @@ fn rounds() -> u64 {
 
 #[test]
 fn parts_of_one_chunk_by_many_processes() {
-    if let (Ok(at), Ok(who)) = (std::env::var(AT), std::env::var(WHO)) {
-        return write(&at, who.parse().unwrap());
+    if let (Ok(at), Ok(writer)) = (std::env::var(AT), std::env::var(WRITER)) {
+        return write(&at, writer.parse().unwrap());
     }
     let server = Server::start(Config::default());
     let at = url(&server, "shared", "nczarr");
@@ -40,10 +40,10 @@ fn parts_of_one_chunk_by_many_processes() {
 /// Runs a test in several processes, and waits for them.
 fn run(test: &str, at: &str) {
     let children: Vec<_> = (0..PROCESSES)
-        .map(|who| {
+        .map(|writer| {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", &format!("writers::{test}")])
-                .envs([(AT, at.to_owned()), (WHO, who.to_string())])
+                .envs([(AT, at.to_owned()), (WRITER, writer.to_string())])
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap()
@@ -56,8 +56,8 @@ fn run(test: &str, at: &str) {
 
 #[test]
 fn records_that_many_processes_reserve() {
-    if let (Ok(at), Ok(who)) = (std::env::var(AT), std::env::var(WHO)) {
-        return append(&at, who.parse().unwrap());
+    if let (Ok(at), Ok(writer)) = (std::env::var(AT), std::env::var(WRITER)) {
+        return append(&at, writer.parse().unwrap());
     }
     let server = Server::start(Config::default());
     for modes in ["nczarr", "nczarr,v3,consolidated", "zarr,annotate,consolidated", "zarr,v3,annotate"] {
@@ -73,13 +73,13 @@ fn records_that_many_processes_reserve() {
         let file = nczarr::open(&at).unwrap();
         let mut values = file.variable("v").unwrap().get_values::<i64>(..).unwrap();
         assert_eq!(values, file.variable("t").unwrap().get_values::<i64>(..).unwrap(), "{modes}");
-        for who in 0..PROCESSES as i64 {
-            let own: Vec<i64> = values.iter().copied().filter(|value| value / 1000 == who).collect();
+        for writer in 0..PROCESSES as i64 {
+            let own: Vec<i64> = values.iter().copied().filter(|value| value / 1000 == writer).collect();
             assert!(own.is_sorted(), "{modes}: {own:?}");
         }
         values.sort_unstable();
         let expected: Vec<i64> = (0..PROCESSES as i64)
-            .flat_map(|who| (0..2 * rounds() as i64).map(move |at| who * 1000 + at))
+            .flat_map(|writer| (0..2 * rounds() as i64).map(move |at| writer * 1000 + at))
             .collect();
         assert_eq!(values, expected, "{modes}");
         // Nothing but chunks was added.
@@ -89,13 +89,13 @@ fn records_that_many_processes_reserve() {
 }
 
 /// Appends two records in each round.
-fn append(at: &str, who: i64) {
+fn append(at: &str, writer: i64) {
     let file = nczarr::append(at).unwrap();
     let dimension = file.dimension("t").unwrap();
     for round in 0..rounds() as i64 {
         let start = dimension.reserve(2).unwrap();
         for name in ["v", "t"] {
-            let values = [who * 1000 + 2 * round, who * 1000 + 2 * round + 1];
+            let values = [writer * 1000 + 2 * round, writer * 1000 + 2 * round + 1];
             file.variable(name).unwrap().put(&values, start..start + 2).unwrap();
         }
         file.sync().unwrap();
@@ -104,11 +104,11 @@ fn append(at: &str, who: i64) {
 }
 
 /// Writes one separate element in each round.
-fn write(at: &str, who: u64) {
+fn write(at: &str, writer: u64) {
     let file = nczarr::append(at).unwrap();
     let v = file.variable("v").unwrap();
     for round in 0..rounds() {
-        let place = round * PROCESSES + who;
+        let place = round * PROCESSES + writer;
         v.put(&[place as i64 + 1], place as usize).unwrap();
         file.sync().unwrap();
     }

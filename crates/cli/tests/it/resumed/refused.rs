@@ -129,12 +129,12 @@ fn a_running_copy_is_not_replaced() {
         assert_eq!(first.records(5), 5);
         let anew = ["copy", "-c", "y/3,x/7", "--clobber", &source, url];
         let (code, message) = failure(&anew);
-        let who = format!("by process {}", first.child.id());
+        let owner = format!("by process {}", first.child.id());
         assert!(
             code == 1 && message.contains("NC_EACCESS") && message.contains("is running"),
             "{url}: {message}"
         );
-        assert!(message.contains(&who) && !message.contains("secret"), "{url}: {message}");
+        assert!(message.contains(&owner) && !message.contains("secret"), "{url}: {message}");
         // The running copy is untouched. After its process has ended, it can be resumed or replaced.
         first.kill();
         out(&anew);
