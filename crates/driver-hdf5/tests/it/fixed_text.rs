@@ -42,7 +42,7 @@ fn attribute(name: &str, form: u8) -> Vec<u8> {
 }
 
 #[test]
-fn strings_of_a_fixed_size_survive_what_others_write() {
+fn fixed_size_strings_survive_foreign_writes() {
     let ds = open(FILE, true);
     for (kind, ..) in KINDS {
         let chunked = ds.inq_varid(ROOT, &format!("{kind}_chunked")).unwrap();
