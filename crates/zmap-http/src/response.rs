@@ -95,9 +95,9 @@ pub(crate) fn judge<B>(
         | StatusCode::PERMANENT_REDIRECT => {
             return match text(headers, &LOCATION) {
                 Some(location) => ResponseVerdict::Elsewhere(location.to_owned()),
-                None => {
-                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{} without a new URL", message())))
-                }
+                None => ResponseVerdict::Failed(
+                    ErrorKind::Curl.context(format!("{} without a new URL", message())),
+                ),
             };
         }
         StatusCode::FORBIDDEN => {

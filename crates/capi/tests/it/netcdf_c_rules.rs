@@ -141,7 +141,7 @@ fn an_attribute_that_is_created_too_often_is_not_stored() {
 
 /// A variable without fill and data has no records. They read as fill values, before and after closing.
 #[test]
-fn records_that_nobody_wrote_read_as_fill_values_even_without_fill() {
+fn unwritten_records_read_as_fill_values_even_without_fill() {
     let mut made = create(NETCDF4);
     ok(nc_set_fill(made.id, 0x100, nowhere()));
     let (t, x) = (made.dim(c"t", 0), made.dim(c"x", 2));
