@@ -16,6 +16,10 @@ fi
 "$venv/bin/maturin" build --quiet --profile dev --manifest-path python/Cargo.toml --out "$target/wheels"
 "$venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$target"/wheels/nczarr-*.whl
 
+# The S3 server of the tests.
+cargo build --quiet -p nczarr-s3-server --bin s3-folder
+export NCZ_S3_SERVER=$target/debug/s3-folder
+
 # The tests run beside the sources: the installed package must not be hidden by them.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
