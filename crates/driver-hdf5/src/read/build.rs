@@ -184,7 +184,7 @@ pub(crate) fn build(
         model,
         stored,
         faults,
-        hidden_content: unshown.or(untyped),
+        hidden_content: unshown.or(untyped).or(types.text_field),
         classic,
         phony_dims: made_up,
         converted,

@@ -15,6 +15,8 @@ pub(crate) struct TypeTable {
     known: Vec<NamedType>,
     /// Number of unnamed types that got a name, of each class.
     unnamed: [u32; 4],
+    /// The first field with text of a fixed size, which the model shows as an array of characters.
+    pub(crate) text_field: Option<String>,
 }
 
 #[derive(Debug)]
@@ -109,6 +111,8 @@ impl TypeTable {
         let nc_type = match ty.class {
             DatatypeClass::Text { .. } => {
                 if ty.size > 1 {
+                    let what = format!("text of {} bytes in field {:?} of a compound", ty.size, member.name);
+                    self.text_field.get_or_insert(what);
                     shape.push(ty.size);
                 }
                 NcType::Char

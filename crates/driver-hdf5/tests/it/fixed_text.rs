@@ -128,3 +128,17 @@ fn an_attribute_in_a_foreign_form_moves_when_it_is_put() {
     before.push("blanks".to_owned());
     assert_eq!(names(&*open(&ds.image().unwrap(), false)), before);
 }
+
+/// `text-field.h5` has a compound type with text of 6 bytes, and an attribute of that type. The model shows
+/// the text as characters, so the type would be stored as another one.
+#[test]
+fn a_type_with_text_of_a_fixed_size_is_not_written() {
+    let file = include_bytes!("../foreign/text-field.h5");
+    let atts = open(file, false).model().snapshot().group(ROOT).unwrap().atts.clone();
+    assert!(atts.contains_key("c"));
+    let registry = Registry::new().with_driver(Hdf5Driver);
+    let opened =
+        Arc::new(registry).open_bytes(&Place::url("x.nc"), file.to_vec().into(), true, &Options::default());
+    let error = opened.unwrap_err();
+    assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("text of 6 bytes"), "{error}");
+}
