@@ -63,9 +63,7 @@ c_functions! {
         if node.writable && reserved::is_computed(&node, owner, name)? {
             return Err(ErrorKind::NotAtt.context(format!("attribute {name} is not stored")));
         }
-        nc.del_att(node.group, owner, name)?;
-        node.note_deleted_att(node.group, owner, name);
-        Ok(())
+        nc.del_att(node.group, owner, name)
     }
 
     /// Copies an attribute to another variable, group or dataset.
@@ -76,10 +74,7 @@ c_functions! {
         let name = name.att_name()?;
         let (values, _) = from.nc().get_att(source.group, source.var, name, None)?;
         let copy = |nc: &dyn Dataset| copy_att(from.nc(), source, name, nc, target);
-        let fits = put::fits_in_place(&to, target.var, name, &values)?;
-        to.put_att((target.group, target.var), name, || {
-            if fits { to.edit_in_place(copy) } else { to.edit(copy) }
-        })
+        if put::fits_in_place(&to, target.var, name, &values)? { to.edit_in_place(copy) } else { to.edit(copy) }
     }
 }
 

@@ -74,8 +74,7 @@ fn put(
     }
     let (values, filled) = fitting(&node, values, stored)?;
     let put = |nc: &dyn Dataset| nc.put_att(node.group, owner, name, stored, &values);
-    let fits = fits_in_place(&node, owner, name, &values)?;
-    node.put_att((node.group, owner), name, || if fits { node.edit_in_place(put) } else { node.edit(put) })?;
+    if fits_in_place(&node, owner, name, &values)? { node.edit_in_place(put) } else { node.edit(put) }?;
     if filled {
         return Err(ErrorKind::Range.context(format!("attribute {name:?}: a value does not fit")));
     }

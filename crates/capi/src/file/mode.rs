@@ -42,11 +42,7 @@ c_functions! {
     fn nc_sync(ncid: c_int) {
         let node = table::find(ncid)?;
         node.to_data_mode()?;
-        if node.writable || node.user.is_some() {
-            node.nc().sync()?;
-            node.note_stored_atts()?;
-        }
-        Ok(())
+        if node.writable || node.user.is_some() { node.nc().sync() } else { Ok(()) }
     }
 
     /// Sets the fill mode of variables without a fill value of their own.

@@ -3,10 +3,8 @@
 //! * `node`: a group of it, as the target of a call.
 //! * `final_state`: what can no longer change.
 //! * `prepared_vars`: variables that are prepared for data calls.
-//! * `left_atts`: attributes that stay in the file although the program deleted them.
 
 mod final_state;
-mod left_atts;
 mod node;
 mod prepared_vars;
 
@@ -16,12 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{Dataset, Format, FormatX, HeaderPadding};
-use nczarr::model::{DimId, Edit, GroupId, TypeClass, VarId};
+use nczarr::model::{DimId, Edit, TypeClass, VarId};
 use nczarr::nc_table::{NcDispatch as _, VarAccess, to_data_mode};
-use nczarr::{CacheConfig, ErrorKind, NcType, Result, Values};
+use nczarr::{CacheConfig, ErrorKind, NcType, Result};
 
 use self::final_state::FinalState;
-use self::left_atts::LeftAtts;
 pub use self::node::Node;
 use self::prepared_vars::PreparedVars;
 use crate::boundary::lent_memory::LentMemory;
@@ -81,7 +78,6 @@ pub struct OpenFile {
     /// The end of define mode failed, because a type is not complete.
     pub has_unfinished_type: AtomicBool,
     prepared: PreparedVars,
-    left_atts: LeftAtts,
 }
 
 impl OpenFile {
@@ -110,7 +106,6 @@ impl OpenFile {
             final_state,
             has_unfinished_type: AtomicBool::new(false),
             prepared: PreparedVars::default(),
-            left_atts: LeftAtts::default(),
         })
     }
 
@@ -143,17 +138,11 @@ impl OpenFile {
     pub fn close(&self) -> Result<()> {
         self.forget_accesses();
         self.check_types()?;
-        let mut stored = Ok(());
-        if self.writable {
-            stored = self.note_stored_atts();
-            self.left_atts.restore(&*self.dataset)?;
-        }
         match Arc::strong_count(&self.ids) {
-            1 => self.dataset.close()?,
-            _ if self.writable => self.dataset.sync()?,
-            _ => {}
+            1 => self.dataset.close(),
+            _ if self.writable => self.dataset.sync(),
+            _ => Ok(()),
         }
-        stored
     }
 
     /// Notes that the dataset is in memory.
@@ -197,8 +186,7 @@ impl OpenFile {
         if self.is_strict() {
             return Err(ErrorKind::InDefine.context("the dataset is in define mode"));
         }
-        self.end_define_mode_by(|dataset| to_data_mode(dataset))?;
-        self.note_stored_atts()
+        self.end_define_mode_by(|dataset| to_data_mode(dataset))
     }
 
     /// Ends define mode with free space in the header of a classic file.
@@ -233,7 +221,7 @@ impl OpenFile {
         }
         self.end_define_mode(padding)?;
         self.final_state.note_fills();
-        self.note_stored_atts()
+        Ok(())
     }
 
     /// Checks that new types are complete: `NC_EINVAL` for an enum without members.
@@ -349,40 +337,6 @@ impl OpenFile {
     /// Returns a variable that is prepared for data calls.
     pub fn access(&self, var: VarId) -> Result<Arc<VarAccess>> {
         self.prepared.access(&*self.dataset, var)
-    }
-
-    /// Sets or replaces an attribute with `put`.
-    pub fn put_att<T>(
-        &self,
-        (group, var): (GroupId, Option<VarId>),
-        name: &str,
-        put: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        if self.formatx != FormatX::Hdf5 {
-            return put();
-        }
-        let before = self.dataset.model().with(|model| model.find_att(group, var, name).ok().cloned());
-        let form = |values: &Values| (values.nc_type(), values.len());
-        let old = before.as_ref().map(form);
-        let done = put()?;
-        let new = self.dataset.model().with(|model| model.find_att(group, var, name).ok().map(form));
-        self.left_atts.note_set(group, var, name, before, old != new);
-        Ok(done)
-    }
-
-    /// Notes that an attribute was deleted.
-    pub fn note_deleted_att(&self, group: GroupId, var: Option<VarId>, name: &str) {
-        if self.formatx == FormatX::Hdf5 {
-            self.left_atts.note_deleted(group, var, name);
-        }
-    }
-
-    /// Notes that all attributes are stored.
-    ///
-    /// # Errors
-    /// `NC_EATTMETA` if HDF5 could not create one of them.
-    pub fn note_stored_atts(&self) -> Result<()> {
-        self.left_atts.note_stored(&*self.dataset)
     }
 
     /// Notes that a call on it panicked.

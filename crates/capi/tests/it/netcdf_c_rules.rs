@@ -89,56 +89,6 @@ fn a_null_pointer_asks_whether_an_attribute_can_be_read() {
     ok(nc_close(made.id));
 }
 
-/// An attribute that was set again and then deleted stays with its stored value.
-#[test]
-fn a_stored_attribute_that_is_set_and_deleted_returns() {
-    for mode in [NETCDF4, NETCDF4 | CLASSIC_MODEL] {
-        for is_stored_between in [false, true] {
-            let mut made = create(mode);
-            let name = c"a".as_ptr();
-            ok(nc_put_att_text(made.id, NC_GLOBAL, name, 3, c"old".as_ptr()));
-            ok(nc_enddef(made.id));
-            ok(nc_put_att_text(made.id, NC_GLOBAL, name, 3, c"new".as_ptr()));
-            if is_stored_between {
-                ok(nc_sync(made.id));
-            }
-            let _ = nc_redef(made.id);
-            ok(nc_del_att(made.id, NC_GLOBAL, name));
-            let mut found = [0; 4];
-            assert_eq!(nc_get_att_text(made.id, NC_GLOBAL, name, found.as_mut_ptr()), -43);
-            made.reopen(0);
-            let code = nc_get_att_text(made.id, NC_GLOBAL, name, found.as_mut_ptr());
-            if is_stored_between {
-                assert_eq!(code, -43);
-            } else {
-                ok(code);
-                assert_eq!(text(found.as_ptr()), "old");
-            }
-            ok(nc_close(made.id));
-        }
-    }
-}
-
-/// HDF5 numbers the attributes of an object in 16 bits. One that changes its size gets a new number.
-#[test]
-fn an_attribute_that_is_created_too_often_is_not_stored() {
-    // In memory, since the file is stored very often.
-    let diskless = 0x8;
-    let made = create(NETCDF4 | diskless);
-    let values = [1, 2];
-    let put = |len| nc_put_att_int(made.id, NC_GLOBAL, c"a".as_ptr(), INT, len, values.as_ptr());
-    for round in 0..65_535 {
-        ok(put(1 + round % 2));
-        ok(nc_sync(made.id));
-    }
-    ok(put(1));
-    ok(nc_sync(made.id));
-    ok(put(2));
-    assert_eq!(nc_sync(made.id), -107);
-    assert!(last_message().contains("65535"), "{}", last_message());
-    assert_eq!(nc_close(made.id), -107);
-}
-
 /// A variable without fill and data has no records. They read as fill values, before and after closing.
 #[test]
 fn unwritten_records_read_as_fill_values_even_without_fill() {
