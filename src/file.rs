@@ -192,7 +192,8 @@ impl File {
         Ok(Variable::new(Arc::clone(self.opened()), id))
     }
 
-    /// Returns the underlying dataset, for calls by their C names ([`NcDispatch`]).
+    /// Returns the underlying dataset, for calls by their C names
+    /// ([`NcDispatch`](nczarr_nc_table::NcDispatch)).
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
@@ -247,7 +248,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Perm`] if the dataset is read-only.
+    /// [`ErrorKind::Perm`](crate::ErrorKind::Perm) if the dataset is read-only.
     pub fn set_fill_mode(&self, mode: FillMode) -> Result<()> {
         self.opened().edit(&Edit::SetFill { mode }).map(drop)
     }

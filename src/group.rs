@@ -148,7 +148,7 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NoGrp`] that names the missing segment.
+    /// [`ErrorKind::NoGrp`](crate::ErrorKind::NoGrp) that names the missing segment.
     pub fn group(&self, path: &str) -> Result<Self> {
         let group = self.open.model().group_at(self.id, path);
         Ok(self.at(group.map_err(|error| self.open.located(error))?))
@@ -190,7 +190,8 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NotVar`] with the existing variables, or [`ErrorKind::NoGrp`].
+    /// [`ErrorKind::NotVar`](crate::ErrorKind::NotVar) with the existing variables, or
+    /// [`ErrorKind::NoGrp`](crate::ErrorKind::NoGrp).
     pub fn variable(&self, path: &str) -> Result<Variable> {
         let variable = self.open.model().var_at(self.id, path);
         Ok(self.variable_of(variable.map_err(|error| self.open.located(error))?))
@@ -230,7 +231,7 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::BadDim`] if there is none.
+    /// [`ErrorKind::BadDim`](crate::ErrorKind::BadDim) if there is none.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
         let dimension = self.find_dimension(name);
         Ok(self.dimension_of(dimension.map_err(|error| self.open.located(error))?))

@@ -103,7 +103,7 @@ impl CreateOptions {
     /// Creates the dataset.
     ///
     /// # Errors
-    /// As [`create`].
+    /// As [`create`](crate::create).
     pub fn create(&self, place: impl Into<Place>) -> Result<File> {
         let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
         let map = self.map.clone();
@@ -126,7 +126,7 @@ impl CreateOptions {
     /// ```
     ///
     /// # Errors
-    /// As [`create`].
+    /// As [`create`](crate::create).
     pub fn create_map(&self, place: impl Into<Place>) -> Result<Arc<dyn ZMap>> {
         default_or(&self.registry)?.create_storage(&self.place(place)?, self.clobber, &self.options)
     }
@@ -136,7 +136,7 @@ impl CreateOptions {
     /// [`File::close_to_bytes`] returns its bytes.
     ///
     /// # Errors
-    /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.
+    /// As [`create`](crate::create); `NC_EDISKLESS` if the format cannot do it.
     pub fn create_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
         let (place, registry) = (self.place(place)?, default_or(&self.registry)?);
         let dataset = registry

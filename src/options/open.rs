@@ -85,7 +85,7 @@ impl OpenOptions {
     /// Opens the dataset.
     ///
     /// # Errors
-    /// As [`open`].
+    /// As [`open`](crate::open).
     pub fn open(&self, place: impl Into<Place>) -> Result<File> {
         let (place, registry) = (place.into(), default_or(&self.registry)?);
         let dataset = registry
@@ -139,7 +139,7 @@ impl OpenOptions {
     /// once and no other members.
     ///
     /// # Errors
-    /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
+    /// As [`open`](crate::open); `NC_EINMEMORY` if the format cannot do it.
     pub fn open_bytes(&self, name: impl Into<Place>, bytes: impl Into<SharedBytes>) -> Result<File> {
         let (name, registry) = (name.into(), default_or(&self.registry)?);
         let dataset = registry
@@ -154,8 +154,8 @@ impl OpenOptions {
     /// bytes.
     ///
     /// # Errors
-    /// As [`open`]; `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another process writes
-    /// the file (`NC_EPERM` for an archive).
+    /// As [`open`](crate::open); `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another
+    /// process writes the file (`NC_EPERM` for an archive).
     pub fn open_in_memory(&self, place: impl Into<Place>, persist: bool) -> Result<File> {
         let (place, registry) = (place.into(), default_or(&self.registry)?);
         let dataset = registry
@@ -173,7 +173,7 @@ impl OpenOptions {
     /// dimension name several lengths, or two types one name, the variable keeps the plain name.
     ///
     /// # Errors
-    /// As [`open_variable`]; `NC_EPERM` if the options ask for writing.
+    /// As [`open_variable`](crate::open_variable); `NC_EPERM` if the options ask for writing.
     pub fn open_variable(&self, place: impl Into<Place>, variable: &str) -> Result<Variable> {
         if self.writable {
             return Err(
