@@ -33,10 +33,7 @@ _MODULES = {
     "rechunk": "_rechunk",
     "validate": "_tool",
 }
-__all__ = [
-    "Dimension", "File", "Group", "Map", "NczarrError", "Variable", "Writer", "copy", "create", "delete", "diff", "explain", "info", "open",
-    "rechunk", "validate",
-]
+__all__ = sorted([*_MODULES, "NczarrError"])
 __version__ = _native.version()
 
 

@@ -129,7 +129,7 @@ def _netcdf_filters(encoding, variable):
         if encoding.get(flag) and compression is None:
             compression = flag
             if isinstance(encoding[flag], dict):
-                # What a variable of another file has, by the names of netCDF4.
+                # The settings of a variable of another file, by the names of netCDF4.
                 settings = encoding[flag]
                 compression = settings.get("compressor", flag)
     level = encoding.get("complevel", encoding.get("compression_opts"))

@@ -91,7 +91,7 @@ def is_one_file(store):
 
 
 def is_plain_when_unwritten(store, dim):
-    """Whether a reader sees of a coordinate where nobody has written it yet: it is missing, or netCDF's default."""
+    """Whether a reader recognises the unwritten values of a coordinate: as missing, or as netCDF's default."""
     stored, pair = store.open_store_variable(dim), store.native.variable(dim).fill_value()
     if pair is None or stored.dtype.kind not in "iuf":
         return False
