@@ -1,4 +1,6 @@
 //! Records: one element of the unlimited dimension in all variables.
+//!
+//! Functions whose names begin with `nc_` return a code. No public header declares them.
 
 use std::ffi::{c_int, c_long};
 
@@ -26,18 +28,33 @@ v2_functions! {
 
     /// Reads a record of each variable that has memory for it.
     fn ncrecget(ncid: c_int, recnum: c_long, datap: InPtr<TargetPtr>) {
-        each_record(ncid, recnum, |index, var, region| {
-            let target = datap.values(index + 1, "datap")?[index];
-            if target.is_null() { Ok(()) } else { get(ncid, var, region, MemoryType::Own, &target) }
-        })
+        get_record(ncid, record_number(recnum)?, datap).map(|()| 0)
     }
 
     /// Writes a record of each variable that has values for it.
     fn ncrecput(ncid: c_int, recnum: c_long, datap: InPtr<SourcePtr>) {
-        each_record(ncid, recnum, |index, var, region| {
-            let source = datap.values(index + 1, "datap")?[index];
-            if source.is_null() { Ok(()) } else { put(ncid, var, region, MemoryType::Own, &source) }
-        })
+        put_record(ncid, record_number(recnum)?, datap).map(|()| 0)
+    }
+}
+
+c_functions! {
+    /// Returns the variables with records, and the size of a record in each.
+    fn nc_inq_rec(ncid: c_int, nrecvars: OutPtr<usize>, recvarids: OutPtr<c_int>, recsizes: OutPtr<usize>) {
+        let found = record_vars(&table::find(ncid)?)?;
+        nrecvars.set(found.len());
+        recvarids.set_all(found.iter().map(|var| var.number));
+        recsizes.set_all(found.iter().map(|var| var.bytes));
+        Ok(())
+    }
+
+    /// Reads a record of each variable that has memory for it.
+    fn nc_get_rec(ncid: c_int, recnum: usize, datap: InPtr<TargetPtr>) {
+        get_record(ncid, recnum, datap)
+    }
+
+    /// Writes a record of each variable that has values for it.
+    fn nc_put_rec(ncid: c_int, recnum: usize, datap: InPtr<SourcePtr>) {
+        put_record(ncid, recnum, datap)
     }
 }
 
@@ -73,14 +90,30 @@ fn shape_of(model: &nczarr::model::Model, var: VarId) -> Result<Vec<usize>> {
     Ok(model.shape(var)?.iter().skip(1).map(|&len| len as usize).collect())
 }
 
+fn record_number(record: c_long) -> Result<usize> {
+    usize::try_from(record).map_err(|_| ErrorKind::InvalCoords.context(format!("record {record}")))
+}
+
+fn get_record(ncid: c_int, record: usize, datap: InPtr<TargetPtr>) -> Result<()> {
+    each_record(ncid, record, |index, var, region| {
+        let target = datap.values(index + 1, "datap")?[index];
+        if target.is_null() { Ok(()) } else { get(ncid, var, region, MemoryType::Own, &target) }
+    })
+}
+
+fn put_record(ncid: c_int, record: usize, datap: InPtr<SourcePtr>) -> Result<()> {
+    each_record(ncid, record, |index, var, region| {
+        let source = datap.values(index + 1, "datap")?[index];
+        if source.is_null() { Ok(()) } else { put(ncid, var, region, MemoryType::Own, &source) }
+    })
+}
+
 /// Calls `transfer` with the region of a record in each variable.
 fn each_record(
     ncid: c_int,
-    record: c_long,
+    record: usize,
     transfer: impl Fn(usize, c_int, &Region) -> Result<()>,
-) -> Result<c_int> {
-    let negative = |_| ErrorKind::InvalCoords.context(format!("record {record}"));
-    let record = usize::try_from(record).map_err(negative)?;
+) -> Result<()> {
     for (index, var) in record_vars(&table::find(ncid)?)?.iter().enumerate() {
         let mut start = vec![0; var.shape.len() + 1];
         start[0] = record;
@@ -89,5 +122,5 @@ fn each_record(
             InPtr::lend(&count, |count| transfer(index, var.number, &Region::Block(start, count)))
         })?;
     }
-    Ok(0)
+    Ok(())
 }

@@ -224,6 +224,9 @@ unsafe extern "C" {
     pub safe fn ncrecinq(ncid: c_int, count: &mut c_int, vars: *mut c_int, sizes: *mut c_long) -> c_int;
     pub safe fn ncrecput(ncid: c_int, record: c_long, values: *const *const c_void) -> c_int;
     pub safe fn ncrecget(ncid: c_int, record: c_long, values: *const *mut c_void) -> c_int;
+    pub safe fn nc_inq_rec(ncid: c_int, count: &mut usize, vars: *mut c_int, sizes: *mut usize) -> c_int;
+    pub safe fn nc_put_rec(ncid: c_int, record: usize, values: *const *const c_void) -> c_int;
+    pub safe fn nc_get_rec(ncid: c_int, record: usize, values: *const *mut c_void) -> c_int;
     pub safe fn nctypelen(ty: c_int) -> c_int;
 
     pub safe fn nc_open_mem(

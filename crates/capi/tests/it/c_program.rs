@@ -153,8 +153,8 @@ fn headers_and_library_have_the_same_functions() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
         text.push_str(&std::fs::read_to_string(path).unwrap());
     }
-    // No header of netCDF-C declares it either.
-    let undeclared = "H5get_libversion";
+    // No public header of netCDF-C declares them either.
+    let undeclared = ["H5get_libversion", "nc_inq_rec", "nc_get_rec", "nc_put_rec"];
     // A dependency of the feature `s3` exports functions for C, which rustc adds to those of the library.
     let of_dependency = "crc_fast_";
     let declares = |name: &str| {
@@ -162,7 +162,7 @@ fn headers_and_library_have_the_same_functions() {
         forms.iter().any(|form| text.contains(form))
     };
     for name in &exported {
-        let is_known = *name == undeclared || name.starts_with(of_dependency);
+        let is_known = undeclared.contains(name) || name.starts_with(of_dependency);
         assert!(declares(name) || is_known, "{name} is exported but not declared");
     }
     exported.sort_unstable();

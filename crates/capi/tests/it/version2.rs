@@ -53,3 +53,28 @@ fn a_dataset_is_written_and_read() {
     assert_eq!(ncerr.load(Ordering::Relaxed), -31);
     assert_eq!(ncclose(id), 0);
 }
+
+#[test]
+fn records_are_written_and_read_with_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = path_in(folder.path(), "records.nc");
+    let (mut id, mut dims, mut vars) = (0, [0; 2], [0; 3]);
+    ok(nc_create(path.as_ptr(), NETCDF4, &mut id));
+    ok(nc_def_dim(id, c"t".as_ptr(), 0, &mut dims[0]));
+    ok(nc_def_dim(id, c"x".as_ptr(), 2, &mut dims[1]));
+    ok(nc_def_var(id, c"a".as_ptr(), DOUBLE, 1, dims.as_ptr(), &mut vars[0]));
+    ok(nc_def_var(id, c"fixed".as_ptr(), INT, 1, &dims[1], &mut vars[1]));
+    ok(nc_def_var(id, c"b".as_ptr(), INT, 2, dims.as_ptr(), &mut vars[2]));
+
+    let (mut count, mut found, mut sizes) = (0, [9; 2], [0; 2]);
+    ok(nc_inq_rec(id, &mut count, found.as_mut_ptr(), sizes.as_mut_ptr()));
+    assert_eq!((count, found, sizes), (2, [vars[0], vars[2]], [8, 8]));
+    let (a, b) = (2.5, [3, 4]);
+    ok(nc_put_rec(id, 1, [(&raw const a).cast(), b.as_ptr().cast()].as_ptr()));
+    let mut read = [0; 2];
+    ok(nc_get_rec(id, 1, [nowhere(), read.as_mut_ptr().cast()].as_ptr()));
+    assert_eq!(read, b);
+    assert_eq!(nc_get_rec(id, 2, [nowhere(), read.as_mut_ptr().cast()].as_ptr()), -40);
+    ok(nc_close(id));
+    assert_eq!(nc_inq_rec(id, &mut count, found.as_mut_ptr(), sizes.as_mut_ptr()), -33);
+}
