@@ -12,7 +12,11 @@ use crate::type_space::TypeSpace;
 pub fn values_from(types: TypeSpace<'_>, ty: NcType, count: usize, memory: &SourcePtr) -> Result<Values> {
     let size = types.size(ty)?.checked_mul(count);
     let size = size.ok_or_else(|| ErrorKind::Inval.context(format!("{count} values")))?;
-    let bytes = memory.bytes(size)?;
+    values_of(types, ty, memory.bytes(size)?)
+}
+
+/// As [`values_from`], of bytes.
+pub fn values_of(types: TypeSpace<'_>, ty: NcType, bytes: &[u8]) -> Result<Values> {
     match ty {
         NcType::String => Ok(Values::String(strings_from_pointers(bytes))),
         NcType::User(id) if !types.is_fixed(ty)? => {

@@ -26,19 +26,28 @@ pub type StructLayouts = HashMap<TypeId, StructLayout>;
 #[derive(Clone, Copy)]
 pub struct TypeSpace<'m> {
     pub model: &'m Model,
-    layouts: &'m StructLayouts,
+    layouts: Option<&'m StructLayouts>,
 }
 
 impl<'m> TypeSpace<'m> {
     pub fn new(model: &'m Model, layouts: &'m StructLayouts) -> Self {
-        Self { model, layouts }
+        Self { model, layouts: Some(layouts) }
+    }
+
+    /// Returns types whose elements have the same layout in C and in storage.
+    pub fn as_stored(model: &'m Model) -> Self {
+        Self { model, layouts: None }
+    }
+
+    fn layout(&self, compound: TypeId) -> Option<&'m StructLayout> {
+        self.layouts?.get(&compound)
     }
 
     /// Returns the size of an element in C.
     pub fn size(&self, ty: NcType) -> Result<usize> {
         match ty {
             NcType::String => Ok(TEXT_POINTER),
-            NcType::User(id) => match self.layouts.get(&id) {
+            NcType::User(id) => match self.layout(id) {
                 Some(layout) => Ok(layout.size),
                 None => Ok(self.model.extent(ty)?.0),
             },
@@ -48,7 +57,7 @@ impl<'m> TypeSpace<'m> {
 
     /// Returns the offset of a field in C.
     pub fn offset(&self, compound: TypeId, index: usize, field: &Field) -> usize {
-        let offset = self.layouts.get(&compound).and_then(|layout| layout.offsets.get(index));
+        let offset = self.layout(compound).and_then(|layout| layout.offsets.get(index));
         offset.copied().unwrap_or(field.offset)
     }
 
@@ -64,7 +73,7 @@ impl<'m> TypeSpace<'m> {
 
     /// Whether elements in C are the stored ones byte for byte.
     pub fn is_plain(&self, ty: NcType) -> Result<bool> {
-        Ok(self.is_fixed(ty)? && !matches!(ty, NcType::User(id) if self.layouts.contains_key(&id)))
+        Ok(self.is_fixed(ty)? && !matches!(ty, NcType::User(id) if self.layout(id).is_some()))
     }
 }
 

@@ -58,13 +58,7 @@ c_functions! {
         let member = node.nc().inq_enum_member(id, place)?;
         name.set(&member.name);
         let size = base_of(&node, id)?.size().unwrap_or(0);
-        // The low bytes of a number are those of a smaller type.
-        let bytes = member.value.to_le_bytes();
-        let mut bytes: Vec<u8> = bytes[..size.min(bytes.len())].to_vec();
-        if cfg!(target_endian = "big") {
-            bytes.reverse();
-        }
-        value.put(&bytes);
+        value.put(&member_bytes(member.value, size));
         Ok(())
     }
 
@@ -78,6 +72,17 @@ c_functions! {
         }
         Ok(())
     }
+}
+
+/// Returns the value of a member in its base type, which has `size` bytes.
+pub fn member_bytes(value: i128, size: usize) -> Vec<u8> {
+    // The low bytes of a number are those of a smaller type.
+    let bytes = value.to_le_bytes();
+    let mut bytes: Vec<u8> = bytes[..size.min(bytes.len())].to_vec();
+    if cfg!(target_endian = "big") {
+        bytes.reverse();
+    }
+    bytes
 }
 
 fn base_of(node: &Node, id: TypeId) -> Result<NcType> {

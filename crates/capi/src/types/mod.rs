@@ -1,7 +1,7 @@
 //! Types: inquiries, definitions of user-defined ones, and the memory of their elements.
 
 mod compound;
-mod enumeration;
+pub mod enumeration;
 pub mod inquire;
 pub mod memory;
 mod opaque;
@@ -13,6 +13,12 @@ use nczarr::model::{TypeClass, TypeId, UserType};
 use nczarr::{ErrorKind, NcType, Result};
 
 use crate::open_file::Node;
+
+/// The classes of user-defined types in C.
+pub const VLEN: c_int = 13;
+pub const OPAQUE: c_int = 14;
+pub const ENUM: c_int = 15;
+pub const COMPOUND: c_int = 16;
 
 /// Finds a user-defined type: `NC_EBADTYPE` if there is none.
 fn user_type_id(node: &Node, xtype: c_int) -> Result<TypeId> {
@@ -34,9 +40,9 @@ fn look<T>(node: &Node, xtype: c_int, look: impl FnOnce(&UserType) -> Option<T>)
 /// Returns the number of a class in C.
 fn class_code(class: &TypeClass) -> c_int {
     match class {
-        TypeClass::Vlen { .. } => 13,
-        TypeClass::Opaque { .. } => 14,
-        TypeClass::Enum { .. } => 15,
-        TypeClass::Compound { .. } => 16,
+        TypeClass::Vlen { .. } => VLEN,
+        TypeClass::Opaque { .. } => OPAQUE,
+        TypeClass::Enum { .. } => ENUM,
+        TypeClass::Compound { .. } => COMPOUND,
     }
 }

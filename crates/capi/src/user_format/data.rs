@@ -3,35 +3,39 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use nczarr::dispatch::VarData;
-use nczarr::model::{CheckedSlab, DimId, Model, VarId};
+use nczarr::dispatch::{VarData, byte_len};
+use nczarr::model::{CheckedSlab, DimId, Model};
 use nczarr::{ErrorKind, MemMut, MemRef, NcType, Result};
 
-use crate::boundary::dispatch_table::{TablePtr, TextPointers, UserSlab};
+use super::c_memory::{lend_packed, take_packed};
+use crate::boundary::dispatch_table::{TablePtr, UserSlab};
 use crate::transfer::zeroed;
+use crate::type_space::TypeSpace;
 
 /// The values of one variable. The table converts them.
 #[derive(Debug)]
 pub struct UserVarData {
-    table: TablePtr,
-    ncid: c_int,
-    var: c_int,
-    dims: Vec<DimId>,
+    pub table: TablePtr,
+    /// The group and the number of the variable in the table.
+    pub ncid: c_int,
+    pub var: c_int,
+    pub xtype: NcType,
+    /// The number of its type in the table.
+    pub code: c_int,
+    pub dims: Vec<DimId>,
     /// Its dimensions share their lengths with the model of the dataset.
-    model: Arc<Model>,
-    writable: bool,
+    pub model: Arc<Model>,
+    pub writable: bool,
 }
 
 impl UserVarData {
-    pub fn new(
-        table: TablePtr,
-        ncid: c_int,
-        var: VarId,
-        dims: Vec<DimId>,
-        model: Arc<Model>,
-        writable: bool,
-    ) -> Self {
-        Self { table, ncid, var: var.0 as c_int, dims, model, writable }
+    /// Returns the number of a type of elements in memory.
+    fn code_of(&self, ty: NcType) -> Result<c_int> {
+        if ty == self.xtype {
+            return Ok(self.code);
+        }
+        let other = || ErrorKind::BadType.context("the elements in memory have another user-defined type");
+        Some(ty).filter(|ty| ty.is_atomic()).map(NcType::code).ok_or_else(other)
     }
 }
 
@@ -41,9 +45,10 @@ impl VarData for UserVarData {
         match out {
             MemMut::Fixed { ty, out } => {
                 let mut bytes = zeroed(out.capacity())?;
+                let code = self.code_of(ty)?;
                 let outcome = match is_empty {
                     true => Ok(()),
-                    false => self.table.get(self.ncid, self.var, &place, &mut bytes, ty.code()),
+                    false => self.table.get(self.ncid, self.var, &place, &mut bytes, code),
                 };
                 // A value out of range does not stop the transfer.
                 if outcome.is_ok() || is_range(&outcome) {
@@ -51,15 +56,17 @@ impl VarData for UserVarData {
                 }
                 outcome
             }
-            MemMut::Strings(strings) => {
-                let ty = NcType::String.code();
+            MemMut::Strings(elements) => {
                 if !is_empty {
-                    let found = self.table.get_texts(self.ncid, self.var, &place, strings.len(), ty)?;
-                    strings.iter_mut().zip(found).for_each(|(to, from)| *to = from);
+                    let types = TypeSpace::as_stored(&self.model);
+                    let mut bytes = zeroed(byte_len(elements.len() as u64, types.size(self.xtype)?)?)?;
+                    self.table.get(self.ncid, self.var, &place, &mut bytes, self.code)?;
+                    let found = take_packed(types, self.xtype, &mut bytes)?;
+                    elements.iter_mut().zip(found).for_each(|(to, from)| *to = from);
                 }
                 Ok(())
             }
-            _ => Err(ErrorKind::BadType.context("user-defined formats have atomic types")),
+            _ => Err(ErrorKind::BadType.context("memory of an unknown kind")),
         }
     }
 
@@ -71,13 +78,14 @@ impl VarData for UserVarData {
             return Ok(());
         }
         let place = numbers(slab)?;
+        let put = |bytes: &[u8], code| self.table.put(self.ncid, self.var, &place, bytes, code);
         let outcome = match data {
-            MemRef::Fixed { ty, bytes } => self.table.put(self.ncid, self.var, &place, bytes, ty.code()),
-            MemRef::Strings(strings) => {
-                let pointers = TextPointers::new(strings)?;
-                self.table.put(self.ncid, self.var, &place, &pointers.bytes, NcType::String.code())
+            MemRef::Fixed { ty, bytes } => put(bytes, self.code_of(ty)?),
+            MemRef::Strings(elements) => {
+                let types = TypeSpace::as_stored(&self.model);
+                lend_packed(types, self.xtype, elements, |bytes| put(bytes, self.code))
             }
-            _ => Err(ErrorKind::BadType.context("user-defined formats have atomic types")),
+            _ => Err(ErrorKind::BadType.context("memory of an unknown kind")),
         };
         if outcome.is_ok() || is_range(&outcome) {
             for (at, &dim) in self.dims.iter().enumerate() {
@@ -104,9 +112,14 @@ fn numbers(slab: &CheckedSlab<'_>) -> Result<UserSlab> {
         isize::try_from(value).map_err(|_| ErrorKind::Stride.context(format!("stride {value}")))
     };
     let stride = slab.stride.filter(|stride| stride.iter().any(|&step| step != 1));
-    Ok(UserSlab {
+    let mut place = UserSlab {
         start: slab.start.iter().map(size).collect::<Result<_>>()?,
         count: slab.count.iter().map(size).collect::<Result<_>>()?,
         stride: stride.map(|stride| stride.iter().map(step).collect()).transpose()?,
-    })
+    };
+    if place.start.is_empty() {
+        // Entries may read one number for a scalar, which netCDF-C lets them do.
+        (place.start, place.count) = (vec![0], vec![1]);
+    }
+    Ok(place)
 }

@@ -1,27 +1,29 @@
 //! [`UserDataset`]: an open dataset of a user-defined format.
 
 use std::ffi::c_int;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr::dispatch::{Dataset, DatasetInfo, DriverInfo, Editor, Format, FormatX, VarData};
-use nczarr::model::{Model, ModelCell, VarId};
+use nczarr::model::{Model, ModelCell, Var, VarId};
 use nczarr::{Error, ErrorKind, Result};
 
 use super::data::UserVarData;
 use super::load::load;
+use super::numbers::{NewObject, Numbers};
 use crate::boundary::dispatch_table::TablePtr;
 use crate::boundary::pointer::OutPtr;
 
 const FORMATS: [Format; 5] =
     [Format::Classic, Format::Offset64, Format::NetCdf4, Format::NetCdf4Classic, Format::Cdf5];
 
-/// An open dataset. All its objects are in the root group. The table and the model have the same numbers.
+/// An open dataset.
 #[derive(Debug)]
 pub struct UserDataset {
     pub(super) table: TablePtr,
     pub(super) ncid: c_int,
     pub(super) model: ModelCell,
+    numbers: RwLock<Numbers>,
     pub(super) writable: bool,
     number: usize,
     format: Format,
@@ -33,16 +35,17 @@ pub struct UserDataset {
 impl UserDataset {
     /// Describes a dataset that a table opened.
     pub fn opened(table: TablePtr, number: usize, ncid: c_int, writable: bool) -> Self {
-        let (model, problem) = match load(table, ncid) {
-            Ok(model) => (model, None),
-            Err(error) => (Model::default(), Some(error)),
+        let (loaded, problem) = match load(table, ncid) {
+            Ok(loaded) => (loaded, None),
+            Err(error) => ((Model::default(), Numbers::of_root(ncid)), Some(error)),
         };
-        Self::new(table, number, ncid, writable, (model, problem))
+        Self::new(table, number, ncid, writable, loaded, problem)
     }
 
     /// Describes a dataset that a table created. It is in define mode.
     pub fn created(table: TablePtr, number: usize, ncid: c_int) -> Self {
-        let dataset = Self::new(table, number, ncid, true, (Model::default(), None));
+        let empty = (Model::default(), Numbers::of_root(ncid));
+        let dataset = Self::new(table, number, ncid, true, empty, None);
         dataset.model.begin();
         dataset
     }
@@ -52,12 +55,24 @@ impl UserDataset {
         number: usize,
         ncid: c_int,
         writable: bool,
-        (model, problem): (Model, Option<Error>),
+        (model, numbers): (Model, Numbers),
+        problem: Option<Error>,
     ) -> Self {
         let code = OutPtr::result_of(|format| table.inq_format(ncid, format)).unwrap_or_default();
         let format = FORMATS.into_iter().find(|format| format.code() == code).unwrap_or(Format::NetCdf4);
-        let (model, closed) = (ModelCell::new(model), AtomicBool::new(false));
-        Self { table, ncid, model, writable, number, format, problem, closed }
+        let (model, numbers) = (ModelCell::new(model), RwLock::new(numbers));
+        let closed = AtomicBool::new(false);
+        Self { table, ncid, model, numbers, writable, number, format, problem, closed }
+    }
+
+    /// Looks at the numbers of the table. `look` must not call it.
+    pub(super) fn look_numbers<T>(&self, look: impl FnOnce(&Numbers) -> Result<T>) -> Result<T> {
+        look(&self.numbers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes the number of an object that the table defined.
+    pub(super) fn note_number(&self, object: NewObject) -> Result<()> {
+        self.numbers.write().unwrap_or_else(PoisonError::into_inner).add(object)
     }
 
     /// Checks that the table described the dataset.
@@ -101,8 +116,13 @@ impl Dataset for UserDataset {
 
     fn data(&self, var: VarId) -> Result<Arc<dyn VarData>> {
         self.check_described()?;
-        let dims = self.model.snapshot().var(var)?.dims.clone();
-        Ok(Arc::new(UserVarData::new(self.table, self.ncid, var, dims, self.model.snapshot(), self.writable)))
+        let model = self.model.snapshot();
+        let Var { xtype, dims, .. } = model.var(var)?;
+        let (xtype, dims) = (*xtype, dims.clone());
+        let (table, writable) = (self.table, self.writable);
+        let ((ncid, var), code) =
+            self.look_numbers(|numbers| Ok((numbers.var(var)?, numbers.type_code(xtype)?)))?;
+        Ok(Arc::new(UserVarData { table, ncid, var, xtype, code, dims, model, writable }))
     }
 
     fn editor(&self) -> Result<&dyn Editor> {

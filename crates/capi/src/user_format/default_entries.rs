@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use nczarr::model::VarId;
 use nczarr::{ErrorKind, NcType, Result};
 
 use super::UserDataset;
@@ -12,6 +11,7 @@ use crate::memory_type::MemoryType;
 use crate::table;
 use crate::transfer::region::Region;
 use crate::transfer::{get, put};
+use crate::type_space::TypeSpace;
 
 c_functions! {
     /// Reads with steps, by the entry `get_vara`.
@@ -22,9 +22,9 @@ c_functions! {
         let (_, file) = table::find_file(ncid)?;
         let Some(user) = &file.user else {
             let region = Region::Strided(start, count, stride);
-            return get::get(ncid, varid, &region, memory_type(memtype)?, &value);
+            return get::get(ncid, varid, &region, memory_type(None, memtype)?, &value);
         };
-        let steps = Steps::new(user, varid, (start, count, stride), memtype)?;
+        let steps = Steps::new(user, (ncid, varid), (start, count, stride), memtype)?;
         value.with_initialised(steps.bytes()?, |memory| {
             steps.visit(|slab, from, to| user.table.get(ncid, varid, slab, &mut memory[from..to], memtype))
         })
@@ -38,9 +38,9 @@ c_functions! {
         let (_, file) = table::find_file(ncid)?;
         let Some(user) = &file.user else {
             let region = Region::Strided(start, count, stride);
-            return put::put(ncid, varid, &region, memory_type(memtype)?, &value);
+            return put::put(ncid, varid, &region, memory_type(None, memtype)?, &value);
         };
-        let steps = Steps::new(user, varid, (start, count, stride), memtype)?;
+        let steps = Steps::new(user, (ncid, varid), (start, count, stride), memtype)?;
         let memory = value.bytes(steps.bytes()?)?;
         steps.visit(|slab, from, to| user.table.put(ncid, varid, slab, &memory[from..to], memtype))
     }
@@ -50,7 +50,8 @@ c_functions! {
         ncid: c_int, varid: c_int, start: InPtr<usize>, count: InPtr<usize>, stride: InPtr<isize>,
         imap: InPtr<isize>, value: TargetPtr, memtype: c_int,
     ) {
-        get::get(ncid, varid, &Region::Mapped(start, count, stride, imap), memory_type(memtype)?, &value)
+        let Place { ncid, varid, memtype } = library_place(ncid, varid, memtype)?;
+        get::get(ncid, varid, &Region::Mapped(start, count, stride, imap), memtype, &value)
     }
 
     /// Writes with distances in memory.
@@ -58,16 +59,40 @@ c_functions! {
         ncid: c_int, varid: c_int, start: InPtr<usize>, count: InPtr<usize>, stride: InPtr<isize>,
         imap: InPtr<isize>, value: SourcePtr, memtype: c_int,
     ) {
-        put::put(ncid, varid, &Region::Mapped(start, count, stride, imap), memory_type(memtype)?, &value)
+        let Place { ncid, varid, memtype } = library_place(ncid, varid, memtype)?;
+        put::put(ncid, varid, &Region::Mapped(start, count, stride, imap), memtype, &value)
     }
 }
 
-fn memory_type(code: c_int) -> Result<MemoryType> {
+/// A variable with the numbers of the library.
+struct Place {
+    ncid: c_int,
+    varid: c_int,
+    memtype: MemoryType,
+}
+
+/// Finds a variable by the numbers of its table.
+fn library_place(ncid: c_int, varid: c_int, memtype: c_int) -> Result<Place> {
+    let (slot, file) = table::find_file(ncid)?;
+    let Some(user) = &file.user else {
+        return Ok(Place { ncid, varid, memtype: memory_type(None, memtype)? });
+    };
+    let var = user.look_numbers(|numbers| numbers.find_var(ncid, varid))?;
+    let group = user.model.snapshot().var(var)?.group;
+    let ncid = table::id_of(slot, group);
+    let varid = table::find(ncid)?.number_of(var)?;
+    Ok(Place { ncid, varid, memtype: memory_type(Some(user), memtype)? })
+}
+
+fn memory_type(user: Option<&UserDataset>, code: c_int) -> Result<MemoryType> {
     if code == 0 {
         return Ok(MemoryType::Own);
     }
     let unknown = || ErrorKind::BadType.context(format!("no type {code} of elements in memory"));
-    NcType::from_code(code).filter(|ty| ty.is_atomic()).map(MemoryType::Given).ok_or_else(unknown)
+    match user {
+        Some(user) => user.look_numbers(|numbers| numbers.find_type(code)).map(MemoryType::Given),
+        None => NcType::from_code(code).map(MemoryType::Given).ok_or_else(unknown),
+    }
 }
 
 /// The elements of an access with steps.
@@ -82,17 +107,14 @@ struct Steps {
 impl Steps {
     fn new(
         user: &UserDataset,
-        varid: c_int,
+        (ncid, varid): (c_int, c_int),
         (start, count, stride): (InPtr<usize>, InPtr<usize>, InPtr<isize>),
         memtype: c_int,
     ) -> Result<Self> {
-        let var = VarId(u32::try_from(varid).unwrap_or(u32::MAX));
-        let rank = user.model.snapshot().var(var)?.dims.len();
-        let size = match NcType::from_code(memtype) {
-            Some(NcType::String) => Some(size_of::<usize>()),
-            ty => ty.and_then(NcType::size),
-        };
-        let unknown = || ErrorKind::BadType.context(format!("no type {memtype} of elements in memory"));
+        let (var, ty) =
+            user.look_numbers(|numbers| Ok((numbers.find_var(ncid, varid)?, numbers.find_type(memtype)?)))?;
+        let model = user.model.snapshot();
+        let rank = model.var(var)?.dims.len();
         let stride = stride.slice(rank).map_or_else(|| vec![1; rank], <[isize]>::to_vec);
         if stride.iter().any(|&step| step < 1) {
             return Err(ErrorKind::Stride.context(format!("stride {stride:?} (expected positive numbers)")));
@@ -101,7 +123,7 @@ impl Steps {
             start: start.values(rank, "start")?.to_vec(),
             count: count.values(rank, "count")?.to_vec(),
             stride,
-            size: size.ok_or_else(unknown)?,
+            size: TypeSpace::as_stored(&model).size(ty)?.max(1),
         })
     }
 

@@ -3,12 +3,15 @@
 use std::ffi::c_int;
 
 use nczarr::dispatch::{Dataset as _, Editor, HeaderPadding};
-use nczarr::model::{Defined, Edit, VarId};
-use nczarr::{ErrorKind, FillMode, NcType, Result, Values};
+use nczarr::model::{Defined, Edit, GroupId, Model, TypeId, VarId};
+use nczarr::{ErrorKind, FillMode, NcType, Result};
 
-use super::{UserDataset, c_name};
-use crate::boundary::dispatch_table::TextPointers;
+use super::c_memory::lend_values;
+use super::numbers::{NewObject, Numbers};
+use super::{Turn, UserDataset, c_name};
 use crate::open_file::NC_GLOBAL;
+use crate::type_space::TypeSpace;
+use crate::types::enumeration::member_bytes;
 
 const NC_NOFILL: c_int = 0x100;
 
@@ -23,10 +26,14 @@ impl Editor for UserDataset {
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        // One edit at a time, so that the numbers of the table are noted in the order of the model.
+        let _turn = Turn::take();
         // The model refuses what it cannot show, before the table changes anything.
-        let mut trial = self.model.snapshot().as_ref().clone();
-        let expected = trial.apply(edit)?;
-        self.define(edit, expected)?;
+        let before = self.model.snapshot();
+        before.as_ref().clone().apply(edit)?;
+        let object = self.define(&before, edit)?;
+        drop(before);
+        self.note_number(object)?;
         self.model().define(edit)
     }
 
@@ -38,68 +45,113 @@ impl Editor for UserDataset {
 }
 
 impl UserDataset {
-    /// Passes an edit to the table. The numbers of new objects must be those of the model.
-    fn define(&self, edit: &Edit<'_>, expected: Defined) -> Result<()> {
-        let (table, ncid) = (self.table, self.ncid);
+    /// Passes an edit to the table.
+    fn define(&self, model: &Model, edit: &Edit<'_>) -> Result<NewObject> {
+        if let Some(object) = self.define_object(edit)? {
+            return Ok(object);
+        }
+        let table = self.table;
         match *edit {
-            Edit::DefDim { name, len, .. } => {
+            Edit::RenameDim { dim, name } => {
+                let (ncid, id) = (self.group(model.dim(dim)?.group)?, self.look_numbers(|of| of.dim(dim))?);
+                table.rename_dim(ncid, id, &c_name(name)?)
+            }
+            Edit::RenameVar { var, name } => {
+                let (ncid, id) = self.look_numbers(|of| of.var(var))?;
+                table.rename_var(ncid, id, &c_name(name)?)
+            }
+            Edit::RenameGroup { group, name } => table.rename_grp(self.group(group)?, &c_name(name)?),
+            Edit::PutAtt { group, var, name, values } => {
+                let (ncid, owner) = self.owner(group, var)?;
+                let (name, code) = (c_name(name)?, self.code(values.nc_type())?);
+                lend_values(TypeSpace::as_stored(model), values, |bytes| {
+                    table.put_att(ncid, owner, &name, code, values.len(), bytes)
+                })
+            }
+            Edit::RenameAtt { group, var, name, to } => {
+                let (ncid, owner) = self.owner(group, var)?;
+                table.rename_att(ncid, owner, &c_name(name)?, &c_name(to)?)
+            }
+            Edit::DelAtt { group, var, name } => {
+                let (ncid, owner) = self.owner(group, var)?;
+                table.del_att(ncid, owner, &c_name(name)?)
+            }
+            Edit::DefVarFill { var, no_fill, value } => {
+                let (ncid, id) = self.look_numbers(|of| of.var(var))?;
+                match value {
+                    None => table.def_var_fill(ncid, id, no_fill, None),
+                    Some(value) => lend_values(TypeSpace::as_stored(model), value, |bytes| {
+                        table.def_var_fill(ncid, id, no_fill, Some(bytes))
+                    }),
+                }
+            }
+            Edit::InsertField { ty, name, offset, field, shape } => {
+                let shape: Vec<_> = shape.iter().map(|&size| size as c_int).collect();
+                let (ncid, code) = self.type_place(model, ty)?;
+                table.insert_field(ncid, code, &c_name(name)?, offset, (self.code(field)?, &shape))
+            }
+            Edit::InsertEnum { ty, name, value } => {
+                let (ncid, code) = self.type_place(model, ty)?;
+                let size = model.type_size(NcType::User(ty))?.unwrap_or(0);
+                table.insert_enum(ncid, code, &c_name(name)?, &member_bytes(value, size))
+            }
+            _ => Err(ErrorKind::NotNc4.context("a user-defined format has no layouts of variables")),
+        }
+        .map(|()| NewObject::None)
+    }
+
+    /// Passes the definition of an object to the table; `None` for any other edit.
+    fn define_object(&self, edit: &Edit<'_>) -> Result<Option<NewObject>> {
+        let table = self.table;
+        Ok(Some(match *edit {
+            Edit::DefDim { group, name, len } => {
                 let len = usize::try_from(len.unwrap_or(0));
                 let len = len.map_err(|_| ErrorKind::DimSize.context(format!("dimension {name:?}")))?;
-                let id = table.def_dim(ncid, &c_name(name)?, len)?;
-                check_id("dimension", id, matches!(expected, Defined::Dim(dim) if dim.0 as c_int == id))
+                NewObject::Dim(table.def_dim(self.group(group)?, &c_name(name)?, len)?)
             }
-            Edit::RenameDim { dim, name } => table.rename_dim(ncid, dim.0 as c_int, &c_name(name)?),
-            Edit::DefVar { name, xtype, dims, .. } => {
-                let dims: Vec<_> = dims.iter().map(|dim| dim.0 as c_int).collect();
-                let id = table.def_var(ncid, &c_name(name)?, xtype.code(), &dims)?;
-                check_id("variable", id, matches!(expected, Defined::Var(var) if var.0 as c_int == id))
+            Edit::DefVar { group, name, xtype, dims } => {
+                let (ncid, code) = (self.group(group)?, self.code(xtype)?);
+                let dims = |of: &Numbers| dims.iter().map(|&dim| of.dim(dim)).collect::<Result<Vec<_>>>();
+                let dims = self.look_numbers(dims)?;
+                NewObject::Var(ncid, table.def_var(ncid, &c_name(name)?, code, &dims)?)
             }
-            Edit::RenameVar { var, name } => table.rename_var(ncid, var.0 as c_int, &c_name(name)?),
-            Edit::PutAtt { var, name, values, .. } => {
-                let bytes = memory_of(values)?;
-                let (owner, ty) = (owner(var), values.nc_type().code());
-                table.put_att(ncid, owner, &c_name(name)?, ty, values.len(), &bytes.bytes)
+            Edit::DefGroup { parent, name } => {
+                NewObject::Group(table.def_grp(self.group(parent)?, &c_name(name)?)?)
             }
-            Edit::RenameAtt { var, name, to, .. } => {
-                table.rename_att(ncid, owner(var), &c_name(name)?, &c_name(to)?)
+            Edit::DefCompound { group, name, size } => {
+                NewObject::Type(table.def_compound(self.group(group)?, size, &c_name(name)?)?)
             }
-            Edit::DelAtt { var, name, .. } => table.del_att(ncid, owner(var), &c_name(name)?),
-            Edit::DefVarFill { var, no_fill, value } => {
-                let value = value.map(memory_of).transpose()?;
-                table.def_var_fill(ncid, var.0 as c_int, no_fill, value.as_ref().map(|value| &*value.bytes))
+            Edit::DefVlen { group, name, base } => {
+                NewObject::Type(table.def_vlen(self.group(group)?, &c_name(name)?, self.code(base)?)?)
             }
-            _ => {
-                Err(ErrorKind::NotNc4.context("a user-defined format has neither groups, types nor layouts"))
+            Edit::DefEnum { group, name, base } => {
+                NewObject::Type(table.def_enum(self.group(group)?, self.code(base)?, &c_name(name)?)?)
             }
+            Edit::DefOpaque { group, name, size } => {
+                NewObject::Type(table.def_opaque(self.group(group)?, size, &c_name(name)?)?)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn group(&self, group: GroupId) -> Result<c_int> {
+        self.look_numbers(|numbers| numbers.group(group))
+    }
+
+    fn code(&self, ty: NcType) -> Result<c_int> {
+        self.look_numbers(|numbers| numbers.type_code(ty))
+    }
+
+    /// Returns the group of a type and its number.
+    fn type_place(&self, model: &Model, ty: TypeId) -> Result<(c_int, c_int)> {
+        Ok((self.group(model.user_type(ty)?.group)?, self.code(NcType::User(ty))?))
+    }
+
+    /// Returns the group and the number of the owner of attributes.
+    fn owner(&self, group: GroupId, var: Option<VarId>) -> Result<(c_int, c_int)> {
+        match var {
+            Some(var) => self.look_numbers(|numbers| numbers.var(var)),
+            None => Ok((self.group(group)?, NC_GLOBAL)),
         }
     }
-}
-
-/// Values in the memory of C, and the texts that they point to.
-struct CMemory {
-    bytes: Vec<u8>,
-    _texts: Option<TextPointers>,
-}
-
-fn memory_of(values: &Values) -> Result<CMemory> {
-    if let Values::String(strings) = values {
-        let texts = TextPointers::new(strings)?;
-        return Ok(CMemory { bytes: texts.bytes.clone(), _texts: Some(texts) });
-    }
-    let wrong = || ErrorKind::BadType.context(format!("values of type {}", values.nc_type().name()));
-    let is_atomic = NcType::is_atomic(values.nc_type());
-    let bytes = values.to_native_bytes().filter(|_| is_atomic).ok_or_else(wrong)?;
-    Ok(CMemory { bytes, _texts: None })
-}
-
-fn owner(var: Option<VarId>) -> c_int {
-    var.map_or(NC_GLOBAL, |var| var.0 as c_int)
-}
-
-fn check_id(what: &str, found: c_int, is_expected: bool) -> Result<()> {
-    if !is_expected {
-        let what = format!("the table gave the new {what} the number {found} (expected the next one)");
-        return Err(ErrorKind::Internal.context(what));
-    }
-    Ok(())
 }

@@ -2,8 +2,10 @@
 //!
 //! * `registry`: the tables, and the choice of one for a path and its mode flags.
 //! * `open`: opens and creates datasets by a table.
-//! * `load`: builds the model of a dataset from the inquiries of its table.
+//! * `load`, `load_types`: build the model of a dataset from the inquiries of its table.
+//! * `numbers`: the numbers of the table for the objects of the model.
 //! * `dataset`, `data`, `editor`: the dataset, its values and its definitions.
+//! * `c_memory`: values in the memory of C, for entries.
 //! * `turn`: one thread at a time calls entries.
 //! * `default_entries`, `ready_entries`: functions that programs put into their tables.
 //!
@@ -11,11 +13,14 @@
 //! `nc_inq_format`, define mode, `nc_sync`, the ends of a dataset and all data come from the table. Its codes
 //! reach the program unchanged.
 
+mod c_memory;
 mod data;
 mod dataset;
 mod default_entries;
 mod editor;
 mod load;
+mod load_types;
+mod numbers;
 mod open;
 mod ready_entries;
 mod registry;
@@ -55,4 +60,12 @@ pub fn outcome(entry: &str, code: c_int) -> Result<()> {
 /// Makes a name for an entry of a table.
 fn c_name(name: &str) -> Result<CString> {
     CString::new(name).map_err(|_| ErrorKind::BadName.context(format!("name {name:?} has a zero byte")))
+}
+
+/// Returns a name that an entry stored.
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let what = format!("name {:?} is not UTF-8", String::from_utf8_lossy(error.as_bytes()));
+        ErrorKind::BadName.context(what)
+    })
 }

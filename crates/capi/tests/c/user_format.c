@@ -242,7 +242,7 @@ static NC_Dispatch table = {
     .rename_att = NC_RO_rename_att, .del_att = NC_RO_del_att, .def_var = my_def_var, .rename_dim = NC_RO_rename_dim,
     .inq_var_all = my_inq_var_all, .get_vara = my_get_vara, .put_vara = my_put_vara,
     .get_vars = NCDEFAULT_get_vars, .put_vars = NCDEFAULT_put_vars, .get_varm = NCDEFAULT_get_varm,
-    .put_varm = NCDEFAULT_put_varm, .inq_unlimdims = NULL, .inq_filter_avail = NC_NOOP_inq_filter_avail,
+    .put_varm = NCDEFAULT_put_varm, .inq_unlimdims = NULL, .def_grp = NC_NOTNC4_def_grp, .inq_filter_avail = NC_NOOP_inq_filter_avail,
 };
 
 static void registration(void)
@@ -347,6 +347,7 @@ static void writing(const char *path)
     OK(nc_def_var(nc, "v", NC_SHORT, 2, dims, &v));
     CODE(nc_def_var(nc, "w", NC_INT, 2, dims, &v), NC_EBADTYPE);
     CODE(nc_def_grp(nc, "g", &old), NC_ENOTNC4);
+    CODE(nc_def_opaque(nc, 4, "o", &old), NC_ENOTBUILT);
     OK(nc_put_att_text(nc, NC_GLOBAL, "title", 3, "new"));
     TRUE(!strcmp(defined_att, "title=new"));
     OK(nc_put_att_string(nc, NC_GLOBAL, "s", 1, &text));

@@ -91,6 +91,15 @@ fn a_table_of_the_program_is_a_format() {
     assert_eq!(text, "0 failures\n");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_table_of_the_program_has_groups_and_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "user_format_tree");
+    let text = output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()));
+    assert_eq!(text, "0 failures\n");
+}
+
 /// Rc files in a home directory and in the current one, and settings of the program.
 #[test]
 #[cfg(target_os = "linux")]

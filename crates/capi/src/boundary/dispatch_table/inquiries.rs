@@ -3,10 +3,9 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::null_mut;
 
-use nczarr::{ErrorKind, NcString, Result};
+use nczarr::{ErrorKind, Result};
 
 use super::TablePtr;
-use super::values::texts_of;
 use crate::user_format::{Turn, outcome};
 
 /// The room for a name and its zero byte.
@@ -32,17 +31,6 @@ impl TablePtr {
         Ok(found)
     }
 
-    /// Returns the unlimited dimensions, of at most `most`. `None`: the table has no entry for them, or the
-    /// format has at most one.
-    pub fn inq_unlimdims(self, ncid: c_int, most: usize) -> Option<Vec<c_int>> {
-        let (mut count, mut dims) = (0, vec![0; most]);
-        call!(self.inq_unlimdims(ncid, &mut count, null_mut())).ok()?;
-        let count = usize::try_from(count).ok().filter(|&count| count <= most)?;
-        call!(self.inq_unlimdims(ncid, null_mut(), dims.as_mut_ptr())).ok()?;
-        dims.truncate(count);
-        Some(dims)
-    }
-
     /// Returns name and length of a dimension.
     pub fn inq_dim(self, ncid: c_int, dim: c_int) -> Result<(Vec<u8>, usize)> {
         let mut len = 0;
@@ -65,18 +53,6 @@ impl TablePtr {
     /// Reads the values of an attribute, in its own type.
     pub fn get_att(self, ncid: c_int, var: c_int, name: &CStr, ty: c_int, out: &mut [u8]) -> Result<()> {
         call!(self.get_att(ncid, var, name.as_ptr(), out.as_mut_ptr().cast(), ty))
-    }
-
-    /// Reads the strings of an attribute.
-    pub fn get_att_texts(
-        self,
-        ncid: c_int,
-        var: c_int,
-        name: &CStr,
-        ty: c_int,
-        count: usize,
-    ) -> Result<Vec<NcString>> {
-        texts_of(count, |texts| call!(self.get_att(ncid, var, name.as_ptr(), texts, ty)))
     }
 
     /// Returns the properties of a variable.
@@ -144,7 +120,7 @@ impl TablePtr {
 }
 
 /// Returns the name that an entry stores.
-fn name_of(entry: impl FnOnce(*mut c_char) -> Result<()>) -> Result<Vec<u8>> {
+pub(super) fn name_of(entry: impl FnOnce(*mut c_char) -> Result<()>) -> Result<Vec<u8>> {
     let mut name = [0u8; NAME_ROOM];
     entry(name.as_mut_ptr().cast())?;
     let name = CStr::from_bytes_until_nul(&name);

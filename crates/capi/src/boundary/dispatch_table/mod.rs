@@ -4,7 +4,7 @@
 //! entries of all tables run one at a time, because a table of C need not bear several threads.
 //!
 //! * `layout`: the members of the table.
-//! * `inquiries`, `definitions`, `values`: the calls, by their subject.
+//! * `inquiries`, `definitions`, `groups`, `types`, `values`: the calls, by their subject.
 #![allow(unsafe_code)]
 
 mod layout;
@@ -45,9 +45,12 @@ macro_rules! call {
 }
 
 mod definitions;
+mod groups;
 mod inquiries;
+mod types;
 mod values;
 
+pub use types::UserClass;
 pub use values::{TextPointers, UserSlab};
 
 impl TablePtr {

@@ -1,34 +1,16 @@
 //! Values of variables, and strings in the memory of C.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CString, c_int};
 
 use nczarr::{ErrorKind, NcString, Result};
 
 use super::TablePtr;
-use super::layout::Text;
-use crate::boundary::{memory, pointer};
 use crate::user_format::{Turn, outcome};
 
 impl TablePtr {
-    /// Reads elements of a fixed size; with a stride, by the entry for steps.
-    pub fn get(self, ncid: c_int, var: c_int, place: &UserSlab, out: &mut [u8], ty: c_int) -> Result<()> {
-        self.get_raw(ncid, var, place, out.as_mut_ptr().cast(), ty)
-    }
-
-    /// Reads strings.
-    pub fn get_texts(
-        self,
-        ncid: c_int,
-        var: c_int,
-        place: &UserSlab,
-        count: usize,
-        ty: c_int,
-    ) -> Result<Vec<NcString>> {
-        texts_of(count, |texts| self.get_raw(ncid, var, place, texts, ty))
-    }
-
-    fn get_raw(self, ncid: c_int, var: c_int, slab: &UserSlab, to: *mut c_void, ty: c_int) -> Result<()> {
-        let (start, count) = (slab.start.as_ptr(), slab.count.as_ptr());
+    /// Reads elements; with a stride, by the entry for steps. Pointers in them refer to memory of `malloc`.
+    pub fn get(self, ncid: c_int, var: c_int, slab: &UserSlab, out: &mut [u8], ty: c_int) -> Result<()> {
+        let (start, count, to) = (slab.start.as_ptr(), slab.count.as_ptr(), out.as_mut_ptr().cast());
         match &slab.stride {
             None => call!(self.get_vara(ncid, var, start, count, to, ty)),
             Some(stride) => call!(self.get_vars(ncid, var, start, count, stride.as_ptr(), to, ty)),
@@ -69,12 +51,4 @@ impl TextPointers {
         let bytes = texts.iter().zip(strings).flat_map(|pair| address(pair).to_ne_bytes()).collect();
         Ok(Self { bytes, _texts: texts })
     }
-}
-/// Returns the strings that an entry stores, and frees them.
-pub(super) fn texts_of(count: usize, entry: impl FnOnce(*mut c_void) -> Result<()>) -> Result<Vec<NcString>> {
-    let mut pointers = vec![0u8; count.saturating_mul(size_of::<Text>())];
-    entry(pointers.as_mut_ptr().cast())?;
-    let strings = pointer::strings_from_pointers(&pointers);
-    memory::free_texts(&mut pointers);
-    Ok(strings)
 }
