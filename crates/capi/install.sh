@@ -35,7 +35,7 @@ install_static() {
 }
 [ -z "$static" ] || install_static
 
-cp "$here"/include/netcdf*.h "$root$prefix/include/"
+cp "$here"/include/*.h "$root$prefix/include/"
 fill() {
     sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$libdir|g" -e "s|@includedir@|$prefix/include|g" \
         -e "s|@version@|$version|g" "$here/$1"

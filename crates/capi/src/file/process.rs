@@ -8,11 +8,12 @@ use super::create::nc_create;
 use super::lifecycle::nc_delete;
 use super::open::nc_open;
 use crate::boundary::pointer::{OutPtr, TextPtr};
-use crate::{rc, table};
+use crate::{rc, table, user_format};
 
 c_functions! {
-    /// The library needs no preparation.
+    /// Loads the formats that rc files name. The library needs no other preparation.
     fn nc_initialize() {
+        user_format::load_plugins();
         Ok(())
     }
 

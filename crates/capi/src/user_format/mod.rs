@@ -1,6 +1,7 @@
 //! User-defined formats: tables of C (`nc_def_user_format`) as datasets of this library.
 //!
 //! * `registry`: the tables, and the choice of one for a path and its mode flags.
+//! * `plugins`: tables in shared libraries that rc files name.
 //! * `open`: opens and creates datasets by a table.
 //! * `load`, `load_types`: build the model of a dataset from the inquiries of its table.
 //! * `numbers`: the numbers of the table for the objects of the model.
@@ -22,6 +23,7 @@ mod load;
 mod load_types;
 mod numbers;
 mod open;
+mod plugins;
 mod ready_entries;
 mod registry;
 mod turn;
@@ -33,6 +35,7 @@ use nczarr::{ErrorKind, Result};
 
 pub use dataset::UserDataset;
 pub use open::{create, open};
+pub use plugins::load_once as load_plugins;
 pub use registry::of_path;
 pub use turn::Turn;
 

@@ -5,14 +5,17 @@ use std::fs::File;
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr::{ErrorKind, Result};
+use nczarr::{Error, ErrorKind, Result};
 
+use super::plugins;
 use crate::boundary::dispatch_table::TablePtr;
 use crate::boundary::pointer::{OutPtr, TargetPtr, TextPtr, path_from_bytes};
 
 /// The mode flags of the formats, in their order.
 const FLAGS: [c_int; 10] =
     [0x40, 0x80, 0x1_0000, 0x8_0000, 0x10_0000, 0x20_0000, 0x40_0000, 0x80_0000, 0x100_0000, 0x200_0000];
+/// The number of formats.
+pub const FORMATS: usize = FLAGS.len();
 /// Flags of the classic formats, which have first bytes of their own.
 const CDF2_OR_CDF5: c_int = 0x200 | 0x20;
 const CLASSIC_MODEL: c_int = 0x100;
@@ -25,13 +28,65 @@ const MOST_MAGIC: usize = 8;
 struct Registered {
     table: TablePtr,
     magic: Vec<u8>,
+    /// How often a table was registered.
+    registrations: usize,
+    /// The reason why the table that an rc file names is absent.
+    problem: Option<Error>,
 }
 
-static FORMATS: Mutex<[Registered; 10]> =
-    Mutex::new([const { Registered { table: TablePtr::NULL, magic: Vec::new() } }; 10]);
+impl Registered {
+    const NONE: Self = Self { table: TablePtr::NULL, magic: Vec::new(), registrations: 0, problem: None };
+}
 
-fn formats() -> MutexGuard<'static, [Registered; 10]> {
-    FORMATS.lock().unwrap_or_else(PoisonError::into_inner)
+static REGISTERED: Mutex<[Registered; FORMATS]> = Mutex::new([const { Registered::NONE }; FORMATS]);
+
+fn formats() -> MutexGuard<'static, [Registered; FORMATS]> {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Registers a table for a format. Without first bytes, the earlier ones stay.
+///
+/// # Errors
+/// `NC_EINVAL` for a null pointer, another version, or too many bytes.
+pub fn register(number: usize, table: TablePtr, magic: Option<&[u8]>) -> Result<()> {
+    table.check()?;
+    magic.map_or(Ok(()), check_magic)?;
+    let place = &mut formats()[number];
+    place.table = table;
+    place.registrations += 1;
+    place.problem = None;
+    if let Some(magic) = magic {
+        place.magic = magic.to_vec();
+    }
+    Ok(())
+}
+
+/// Sets the first bytes of a format that has none.
+pub fn add_magic(number: usize, magic: &[u8]) -> Result<()> {
+    check_magic(magic)?;
+    let place = &mut formats()[number];
+    if place.magic.is_empty() {
+        place.magic = magic.to_vec();
+    }
+    Ok(())
+}
+
+fn check_magic(magic: &[u8]) -> Result<()> {
+    if magic.len() > MOST_MAGIC {
+        let what = format!("{} first bytes (expected at most {MOST_MAGIC})", magic.len());
+        return Err(ErrorKind::Inval.context(what));
+    }
+    Ok(())
+}
+
+/// Returns how often a table was registered for a format.
+pub fn registrations(number: usize) -> usize {
+    formats()[number].registrations
+}
+
+/// Notes why a table is absent.
+pub fn note_problem(number: usize, problem: Error) {
+    formats()[number].problem = Some(problem);
 }
 
 c_functions! {
@@ -40,10 +95,7 @@ c_functions! {
         table.check()?;
         let magic = magic_number.bytes();
         if let Some(magic) = magic {
-            if magic.len() > MOST_MAGIC {
-                let what = format!("{} first bytes (expected at most {MOST_MAGIC})", magic.len());
-                return Err(ErrorKind::Inval.context(what));
-            }
+            check_magic(magic)?;
             let is_classic = mode_flag & CDF2_OR_CDF5 != 0
                 || (mode_flag & CLASSIC_MODEL != 0 && mode_flag & NETCDF4 == 0);
             if is_classic {
@@ -51,13 +103,7 @@ c_functions! {
                 return Err(ErrorKind::Inval.context(what));
             }
         }
-        let number = required(mode_flag)?;
-        let mut formats = formats();
-        formats[number].table = table;
-        if let Some(magic) = magic {
-            formats[number].magic = magic.to_vec();
-        }
-        Ok(())
+        register(required(mode_flag)?, table, magic)
     }
 
     /// Returns the table of a format, null if there is none, and its first bytes. The bytes end with a zero
@@ -93,6 +139,7 @@ fn required(mode: c_int) -> Result<usize> {
 /// # Errors
 /// `NC_ENOTBUILT` if no table is registered for the named format.
 pub fn of_path(path: &[u8], mode: c_int, is_new: bool) -> Result<Option<(usize, TablePtr)>> {
+    plugins::load_once();
     let named = match of_flags(mode)? {
         Some(number) => Some(number),
         None => of_url(path),
@@ -101,7 +148,10 @@ pub fn of_path(path: &[u8], mode: c_int, is_new: bool) -> Result<Option<(usize, 
     if let Some(number) = named {
         let table = formats[number].table;
         if table.is_null() {
-            return Err(ErrorKind::NotBuilt.context(format!("no table is registered for format udf{number}")));
+            let reason = formats[number].problem.as_ref().map(|problem| format!(": {problem}"));
+            let reason = reason.unwrap_or_default();
+            let what = format!("no table is registered for format udf{number}{reason}");
+            return Err(ErrorKind::NotBuilt.context(what));
         }
         return Ok(Some((number, table)));
     }

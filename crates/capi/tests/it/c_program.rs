@@ -100,6 +100,53 @@ fn a_table_of_the_program_has_groups_and_types() {
     assert_eq!(text, "0 failures\n");
 }
 
+/// Foreign code runs only if the feature is built and the environment enables it.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_rc_file_names_a_shared_library_with_a_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "user_format_library");
+    let plugin = folder.path().join("plugin.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+    output(
+        Command::new("cc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+            .args([&plugin, &source.join("tests/c/format_plugin.c")])
+            .arg("-I")
+            .arg(source.join("include")),
+    );
+    let key = |number: u8, library: &str, function: &str| {
+        format!("NETCDF.UDF{number}.LIBRARY={library}\nNETCDF.UDF{number}.INIT={function}\n")
+    };
+    let library = plugin.to_str().unwrap();
+    let rc = [
+        key(0, library, "give_table"),
+        "NETCDF.UDF0.MAGIC=TREE\n".to_owned(),
+        key(1, library, "register_itself"),
+        "NETCDF.UDF1.MAGIC=SELF\n".to_owned(),
+        format!("NETCDF.UDF2.LIBRARY={library}\n"),
+        key(3, library, "fail"),
+        key(4, library, "no_such_function"),
+        key(5, "plugin.so", "give_table"),
+        key(6, "/no/such/library.so", "give_table"),
+        key(7, library, "register_another"),
+    ];
+    std::fs::write(folder.path().join("rc"), rc.concat()).unwrap();
+    let run = |enable: &str, expected: &str| {
+        let mut command = Command::new(&program);
+        command.env("LD_LIBRARY_PATH", folder.path()).env("NCRCENV_RC", folder.path().join("rc"));
+        command.current_dir(folder.path()).env("NCZARR_FORMAT_PLUGINS", enable);
+        assert_eq!(output(command.args([library, expected])), "0 failures\n", "{enable:?}");
+    };
+    if cfg!(feature = "format-plugins") {
+        run("1", "enabled");
+        run("0", "NCZARR_FORMAT_PLUGINS=1");
+        run("", "NCZARR_FORMAT_PLUGINS=1");
+    } else {
+        run("1", "without the feature format-plugins");
+    }
+}
+
 /// Rc files in a home directory and in the current one, and settings of the program.
 #[test]
 #[cfg(target_os = "linux")]
@@ -156,9 +203,15 @@ fn headers_and_library_have_the_same_functions() {
         output(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libnetcdf.so")));
     let mut exported: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').nth(2)).collect();
     let mut text = String::new();
-    for name in
-        ["netcdf.h", "netcdf_aux.h", "netcdf_dispatch.h", "netcdf_filter.h", "netcdf_mem.h", "netcdf_par.h"]
-    {
+    for name in [
+        "ncudfplugins.h",
+        "netcdf.h",
+        "netcdf_aux.h",
+        "netcdf_dispatch.h",
+        "netcdf_filter.h",
+        "netcdf_mem.h",
+        "netcdf_par.h",
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include").join(name);
         text.push_str(&std::fs::read_to_string(path).unwrap());
     }

@@ -4,10 +4,12 @@
 //! entries of all tables run one at a time, because a table of C need not bear several threads.
 //!
 //! * `layout`: the members of the table.
+//! * `library`: tables in shared libraries.
 //! * `inquiries`, `definitions`, `groups`, `types`, `values`: the calls, by their subject.
 #![allow(unsafe_code)]
 
 mod layout;
+mod library;
 
 use std::ffi::{CStr, c_int};
 use std::ptr::{null, null_mut};
