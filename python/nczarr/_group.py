@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import _types
+from . import _types, _zarr_types
 from ._attributes import Attributes, pair_of
 from ._dimension import Dimension
 from ._variable import Variable
@@ -116,7 +116,8 @@ class Group(Mapping):
                         attrs=None):
         """Creates a variable.
 
-        :param dtype: a numpy type, ``str``, or the name of a user-defined type.
+        :param dtype: a numpy type, ``str``, or the name of a user-defined type. Plain Zarr has some types that netCDF
+            lacks: ``bool``, ``float16``, complex numbers, ``datetime64`` and ``timedelta64``.
         :param dims: names of dimensions that are visible from the group.
         :param chunks: the shape of a chunk; the library chooses one if the variable needs chunks.
         :param shards: the shape of a shard, for Zarr V3.
@@ -125,10 +126,9 @@ class Group(Mapping):
         :param codecs: the filters in the order of encoding: JSON descriptions, dicts, or
             ``(name, HDF5 parameters)``.
         :param quantize: ``("BitGroom", 3)``, ``("GranularBitRound", 3)`` or ``("BitRound", 10)``.
-        :raises TypeError: if netCDF has no type for ``dtype``.
+        :raises TypeError: if the format has no type for ``dtype``.
         """
-        code = dtype if isinstance(dtype, str) and dtype in self._visible_types() else _types.code_of(dtype)
-        native = self._native.add_variable(name, code, list(dims))
+        native, code, form = self._add_variable(name, dtype, list(dims))
         if chunks is not None:
             native.set_chunking([int(length) for length in chunks])
         if shards is not None:
@@ -145,11 +145,23 @@ class Group(Mapping):
             native.set_endian(endian == "big")
         if fill_value is False:
             native.set_no_fill()
+        elif fill_value is not None and form is not None:
+            native.set_fill(*form.fill_pair(native, fill_value, name))
         elif fill_value is not None:
             native.set_fill(code, _payload(code, fill_value))
         for attribute, value in (attrs or {}).items():
             native.put_attribute(attribute, *pair_of(value))
         return Variable(native, self._file)
+
+    def _add_variable(self, name, dtype, dims):
+        """Returns a new native variable with the name of its netCDF type, or with its form."""
+        if isinstance(dtype, str) and dtype in self._visible_types():
+            return self._native.add_variable(name, dtype, dims), dtype, None
+        form = _zarr_types.form_of_dtype(dtype)
+        if form is None or form.code is None or not _zarr_types.has_types(self._file.info()):
+            code = _types.code_of(dtype)
+            return self._native.add_variable(name, code, dims), code, None
+        return form.add_variable(self._native, name, dims, self._file.info()), None, form
 
     def _visible_types(self):
         group, names = self._native, set()

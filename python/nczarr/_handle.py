@@ -79,15 +79,15 @@ class Handle:
         root = self.file._native
         return root if path in (None, "", "/") else root.group(path.strip("/"))
 
-    def variable(self, group, name):
-        """Returns a variable; it is looked up once."""
+    def variable(self, group, name, zarr_types=True):
+        """Returns a variable, as ``nczarr.Variable`` makes it; it is looked up once."""
         file = self.file
-        key = group, name
+        key = group, name, zarr_types
         variable = self._variables.get(key)
         if variable is None or variable.file is not file:
             from nczarr import Variable
 
-            variable = self._variables[key] = Variable(self.group(group).variable(name), file)
+            variable = self._variables[key] = Variable(self.group(group).variable(name), file, zarr_types)
         return variable
 
     def check(self, group, name):

@@ -8,6 +8,16 @@ import operator
 import numpy as np
 
 
+class OuterIndex:
+    """Orthogonal indexing: each array selects along its own dimension."""
+
+    def __init__(self, get):
+        self._get = get
+
+    def __getitem__(self, key):
+        return self._get(key, outer=True)
+
+
 def expand(key, shape):
     """Returns one entry per dimension, and the positions of new axes in the result.
 

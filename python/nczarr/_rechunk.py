@@ -57,7 +57,7 @@ def _variables(group):
 
 def _is_large(variable):
     dtype = variable.dtype
-    return dtype.kind in "iufS" and dtype.names is None and variable.size * dtype.itemsize > _SMALL
+    return dtype.kind in "biufS" and dtype.names is None and variable.size * dtype.itemsize > _SMALL
 
 
 def _plan(old, new, limit):

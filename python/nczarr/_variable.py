@@ -3,31 +3,25 @@ import math
 
 import numpy as np
 
-from . import _index, _types
+from . import _index, _types, _zarr_types
 from ._attributes import Attributes, value_of
 
 
-class OuterIndex:
-    """Orthogonal indexing: each array selects along its own dimension."""
-
-    def __init__(self, variable):
-        self._variable = variable
-
-    def __getitem__(self, key):
-        return self._variable._get(key, outer=True)
-
-
 class Variable:
-    """A variable of an open dataset. ``variable[index]`` reads and writes as numpy does."""
+    """A variable of an open dataset. ``variable[index]`` reads and writes as numpy does.
 
-    def __init__(self, native, file):
+    :param zarr_types: values of types that only Zarr has are those of numpy; otherwise those of netCDF's model.
+    """
+
+    def __init__(self, native, file, zarr_types=True):
         self._native, self._file = native, file
         #: Its name.
         self.name = native.name()
         #: The native half's description of its type.
         self.nc_type = native.nc_type()
+        self._form = _zarr_types.form_of(native) if zarr_types else None
         #: The numpy type of its values.
-        self.dtype = _types.dtype_of(self.nc_type)
+        self.dtype = _types.dtype_of(self.nc_type) if self._form is None else self._form.dtype
         self._fixed = _types.is_fixed(self.nc_type)
 
     @property
@@ -99,12 +93,14 @@ class Variable:
     def fill_value(self):
         """The value of elements that were never written; ``None`` if there is none."""
         pair = self._native.fill_value()
-        return None if pair is None else value_of(*pair)
+        if pair is None:
+            return None
+        return value_of(*pair) if self._form is None else self._form.value(*pair)
 
     @property
     def oindex(self):
         """Orthogonal indexing: ``variable.oindex[[1, 5], [2, 3]]`` reads four elements."""
-        return OuterIndex(self)
+        return _index.OuterIndex(self._get)
 
     def __len__(self):
         if not self.ndim:
@@ -125,6 +121,10 @@ class Variable:
 
     def read(self, start, count, stride=None):
         """Reads a regular part into a new array."""
+        if self._form is not None:
+            out = np.empty(count, self.dtype)
+            self._form.read(self._native, (start, count, stride), out)
+            return out
         if not self._fixed:
             return self._read_objects((start, count, stride), count)
         out = np.empty(count, self.dtype)
@@ -156,6 +156,10 @@ class Variable:
         expected = tuple(count for count, turn in zip(part.count, part.result) if isinstance(turn, slice))
         if out.shape != expected:
             raise ValueError(f"the array has the shape {out.shape}, the part {expected}")
+        if self._form is not None:
+            values = self.read(*part.part).reshape(expected)
+            out[...] = _zarr_types.converted(values, out.dtype, self.path)
+            return out
         code = None if out.dtype == self.dtype else _types.code_of(out.dtype)
         self._native.read_into(part.part, _bytes_of(out), code)
         return out
@@ -232,10 +236,14 @@ class Variable:
 
     def _memory(self, values):
         """Converts values to an array that the native half takes."""
+        if (self._fixed or self._form is not None) and isinstance(values, np.ma.MaskedArray):
+            values = values.filled(values.fill_value if self.fill_value is None else self.fill_value)
+        if self._form is not None:
+            return self._form.memory(values, self.path)
         if self._fixed:
-            if isinstance(values, np.ma.MaskedArray):
-                values = values.filled(values.fill_value if self.fill_value is None else self.fill_value)
             array = np.asarray(values)
+            if array.dtype == np.float16:
+                array = array.astype("f4")
             if array.dtype == self.dtype:
                 return array
             if isinstance(self.nc_type, str) and array.dtype.kind in "iufSb" and array.dtype.newbyteorder("=") != self.dtype:
@@ -262,7 +270,9 @@ class Variable:
         :raises ValueError: if a number does not fit; all others are written.
         """
         part = start, count, stride
-        if self.nc_type == "str":
+        if self._form is not None:
+            self._form.write(self._native, part, np.ascontiguousarray(self._form.memory(values, self.path)))
+        elif self.nc_type == "str":
             self._native.write_strings(part, values.ravel().tolist())
         elif not self._fixed:
             self._native.write_items(part, values.ravel().tolist())
@@ -277,7 +287,8 @@ class Variable:
 
     def __repr__(self):
         dims = ", ".join(f"{name}: {length}" for name, length, _ in self._native.dimensions())
-        return f"<nczarr.Variable {self.path!r} ({dims}) {_types.type_name(self.nc_type)}>"
+        name = _types.type_name(self.nc_type) if self._form is None else self.dtype
+        return f"<nczarr.Variable {self.path!r} ({dims}) {name}>"
 
 
 def _bytes_of(array):

@@ -106,6 +106,11 @@ def absent(message, path):
     return _of_native("NC_ENOTFOUND", -90, message, path)
 
 
+def out_of_range(message, variable):
+    """Makes the exception for a value that the type of a variable does not have."""
+    return _of_native("NC_ERANGE", -60, message, variable=variable)
+
+
 def _of_native(name, code, message, path=None, variable=None, key=None):
     """Makes the exception for an error of the native half."""
     cls = _CLASSES.get(name) or (StorageError if name in _STORAGE else InvalidError)

@@ -14,8 +14,8 @@ use crate::{calls, nc_type, types, values};
 /// A group of an open dataset.
 #[pyclass(frozen)]
 pub struct Group {
-    file: Arc<SharedFile>,
-    group: nczarr::Group,
+    pub file: Arc<SharedFile>,
+    pub group: nczarr::Group,
 }
 
 impl Group {
@@ -23,7 +23,7 @@ impl Group {
         Self { file, group }
     }
 
-    fn variable_of(&self, variable: nczarr::Variable) -> Variable {
+    pub fn variable_of(&self, variable: nczarr::Variable) -> Variable {
         Variable::new(Arc::clone(&self.file), variable)
     }
 
@@ -138,26 +138,6 @@ impl Group {
         let dims: Vec<_> = dims.iter().map(String::as_str).collect();
         let variable = calls::run(py, || {
             self.group.add_variable_with_type(name, nc_type::of_name(ty, &self.group)?, &dims)
-        })?;
-        Ok(self.variable_of(variable))
-    }
-
-    /// Adds a variable of plain Zarr whose stored type netCDF lacks: `stored` is its data type as JSON.
-    fn add_variable_as_stored(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        ty: &str,
-        dims: Vec<String>,
-        stored: String,
-        big_endian: bool,
-    ) -> PyResult<Variable> {
-        let dims: Vec<_> = dims.iter().map(String::as_str).collect();
-        let endian = if big_endian { nczarr::Endian::Big } else { nczarr::Endian::Little };
-        let stored = nczarr::dispatch::StoredType { data_type: stored, endian };
-        let variable = calls::run(py, || {
-            let ty = nc_type::of_name(ty, &self.group)?;
-            self.group.add_variable_as_stored(name, ty, &dims, &stored)
         })?;
         Ok(self.variable_of(variable))
     }

@@ -24,6 +24,7 @@ mod transfer;
 mod types;
 mod values;
 mod variable;
+mod zarr_types;
 
 use pyo3::prelude::*;
 

@@ -132,7 +132,7 @@ def test_errors_are_python_exceptions(tmp_path):
         with pytest.raises(KeyError):
             file["w"]
         with pytest.raises(TypeError):
-            file.create_variable("w", "c8", ["x"])
+            file.create_variable("w", "c32", ["x"])
         with pytest.raises(ValueError, match="kind"):
             nczarr.create(str(tmp_path / "b"), "zarr-v9")
     with pytest.raises(nczarr.NczarrError) as closed:

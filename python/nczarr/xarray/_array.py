@@ -5,6 +5,8 @@ import numpy as np
 from xarray.backends.common import BackendArray
 from xarray.core import indexing
 
+from .._zarr_types import form_of_dtype
+
 
 class NczarrArray(BackendArray):
     """A variable on its storage. It is pickled as location, options, group and name."""
@@ -21,7 +23,7 @@ class NczarrArray(BackendArray):
 
         :raises OSError: if it has another shape than at the first time.
         """
-        variable = self.handle.variable(self.group, self.name)
+        variable = self.handle.variable(self.group, self.name, zarr_types=self.dtype != object)
         found = variable.shape
         if len(found) != len(self.shape) or any(now < was for now, was in zip(found, self.shape)):
             raise OSError(
@@ -63,14 +65,17 @@ class NczarrArray(BackendArray):
         if places and places == list(range(places[0], places[0] + len(places))):
             axes = np.broadcast_shapes(*(key[place].shape for place in places))
             values = np.moveaxis(values, range(places[0], places[0] + len(axes)), range(len(axes)))
-        return values
+        return self._array(values)
 
     def _array(self, values):
-        if isinstance(values, np.ndarray):
-            return values
-        out = np.empty((), self.dtype)
-        out[()] = values
-        return out
+        if not isinstance(values, np.ndarray):
+            out = np.empty((), self.dtype)
+            out[()] = values
+            return out
+        if self.dtype.kind in "mM" and values.dtype != self.dtype:
+            # xarray has fewer units of time than numpy.
+            return form_of_dtype(self.dtype).memory(values, self.name)
+        return values
 
 
 def _bounded(entry, length):

@@ -7,10 +7,14 @@ from nczarr import _types
 from nczarr._attributes import pair_of
 from xarray.coding.strings import is_unicode_dtype
 
-from . import _encoding
+from . import _encoding, _forms
 
 #: The integer that numpy and pandas take for no time.
 _NOT_A_TIME = np.iinfo(np.int64).min
+_NO_PLACE = (
+    "variable {name!r}: encoding fill_value={value!r} needs Zarr V3 and a number that fits the type; other formats have "
+    "`_FillValue`"
+)
 
 
 class Definer:
@@ -57,6 +61,9 @@ class Definer:
 
     def create(self, name, variable, fill, encoding, is_given):
         """Creates a variable."""
+        form = _forms.new_form(self.store, variable.dtype)
+        if form is not None:
+            return self.create_of_zarr(form, name, variable, fill, encoding, is_given)
         try:
             code = self.type_of(name, variable)
         except TypeError as error:
@@ -68,6 +75,32 @@ class Definer:
         self.unwritten(native, name, variable, (code, fill), encoding.get("fill_value"), is_given)
         return native
 
+    def create_of_zarr(self, form, name, variable, fill, encoding, is_given):
+        """Creates a variable of a type that netCDF lacks."""
+        native = form.add_variable(self.store.native, name, list(variable.dims), self.store.handle.file.info())
+        _encoding.apply(native, encoding, is_given, variable, name)
+        if fill is not None:
+            native.set_fill(*form.fill_pair(native, fill, name))
+        value = encoding.get("fill_value")
+        if value is not None and self.can_keep_unwritten(form, name, value, is_given):
+            native.set_unwritten(*form.fill_pair(native, value, name))
+        return native
+
+    def can_keep_unwritten(self, form, name, value, is_given):
+        """Whether the format and the type have a value of elements that nobody has written.
+
+        :raises ValueError: if the user gave one, and they have not.
+        """
+        try:
+            form.memory(value, name)
+        except (TypeError, ValueError):
+            fits = False
+        else:
+            fits = self.store.keeps_unwritten
+        if not fits and is_given:
+            raise ValueError(_NO_PLACE.format(name=name, value=value))
+        return fits
+
     def unwritten(self, native, name, variable, type_and_fill, value, is_given):
         """Sets the value of elements that nobody has written, unless it is the one that masks.
 
@@ -76,10 +109,7 @@ class Definer:
         code, fill = type_and_fill
         if value is not None and not (self.store.keeps_unwritten and _fits(code, value)):
             if is_given:
-                raise ValueError(
-                    f"variable {name!r}: encoding fill_value={value!r} needs Zarr V3 and a number that fits the type; "
-                    "other formats have `_FillValue`"
-                )
+                raise ValueError(_NO_PLACE.format(name=name, value=value))
             value = None
         if value is None and fill is None and self.store.is_zarr and _is_time(variable):
             # netCDF's default is no date of any calendar: a reader could not open the dataset before the write.

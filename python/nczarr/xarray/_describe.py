@@ -33,11 +33,15 @@ def dtype_of(described):
     return _STRING if described == "str" else _types.dtype_of(described)
 
 
-def encoding_of(native, described, dims, shape, is_zarr, source):
+def encoding_of(native, described, form, dims, shape, is_zarr, source):
     """Returns the encoding of a variable, in the vocabulary of its format."""
     encoding = {"source": source, "original_shape": shape}
     # With the type `str`, xarray reads all strings at once and keeps the greatest length as their type.
-    if described != "str" or not is_zarr:
+    if form is not None:
+        # xarray encodes times as numbers.
+        if form.dtype.kind not in "mM":
+            encoding["dtype"] = form.dtype
+    elif described != "str" or not is_zarr:
         encoding["dtype"] = str if described == "str" else _types.dtype_of(described)
     try:
         chunks = native.chunk_shape()

@@ -95,7 +95,7 @@ def is_plain_when_unwritten(store, dim):
     stored, pair = store.open_store_variable(dim), store.native.variable(dim).fill_value()
     if pair is None or stored.dtype.kind not in "iuf":
         return False
-    value, default = value_of(*pair), DEFAULT_FILL[stored.dtype.str[1:]]
+    value, default = value_of(*pair), DEFAULT_FILL.get(stored.dtype.str[1:])
     try:
         seen = conventions.decode_cf_variable(dim, Variable((dim,), np.full(1, value, stored.dtype), stored.attrs))
         return bool(pd.isnull(seen.values[0]) or seen.dtype == stored.dtype and value == default)

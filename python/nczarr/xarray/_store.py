@@ -13,8 +13,7 @@ from xarray.core.variable import Variable
 from .._attributes import value_of
 from .._handle import Handle
 from .._location import local_path, normalize
-from .._types import DEFAULT_FILL
-from . import _create, _encoding, _guard
+from . import _create, _encoding, _forms, _guard
 from ._array import NczarrArray
 from ._define import Definer
 from ._describe import attributes_of, dtype_of, encoding_of
@@ -37,14 +36,6 @@ class _Waiting(list):
 
     def add(self, source, target):
         self.append((source, target))
-
-
-def _is_usual(value, fill, described):
-    """Whether elements that nobody wrote have the value that masks, or else the default of netCDF."""
-    if value is None:
-        return True
-    usual = DEFAULT_FILL.get(described) if fill is None else fill
-    return usual is None or bool(np.asarray(value == usual).all()) or value != value and usual != usual
 
 
 @functools.cache
@@ -177,17 +168,20 @@ class NczarrDataStore(WritableCFDataStore):
         described, dimensions = native.nc_type(), native.dimensions()
         dims, shape = tuple(dim[0] for dim in dimensions), tuple(dim[1] for dim in dimensions)
         attributes = attributes_of(native, is_zarr)
-        encoding = encoding_of(native, described, dims, shape, is_zarr, source)
-        dtype = dtype_of(described)
+        form = _forms.form_of(native) if is_zarr else None
+        dtype = dtype_of(described) if form is None else form.dtype
+        encoding = encoding_of(native, described, form, dims, shape, is_zarr, source)
+        if form is not None:
+            _forms.set_fill(attributes, form)
         fill = attributes.get("_FillValue")
         if dtype.kind == "S" and isinstance(fill, str):
             attributes["_FillValue"] = np.bytes_(fill.encode())
         if fill is None and (self._mask_fill and is_zarr) or not self._mask_fill and self.keeps_unwritten:
             pair = native.fill_value()
-            value = None if pair is None else value_of(*pair)
+            value = None if pair is None else value_of(*pair) if form is None else form.value(*pair)
             if value is not None and self._mask_fill:
                 attributes["_FillValue"] = value
-            elif dtype.kind in "iuf" and not _is_usual(value, fill, described):
+            elif dtype.kind in "iufb" and not _forms.is_usual(value, fill, described, form):
                 encoding["fill_value"] = value
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
@@ -227,11 +221,13 @@ class NczarrDataStore(WritableCFDataStore):
         _guard.check(variables, self.handle.place, self.format, unlimited_dims)
         if self._mode == "w":
             _guard.check_sources(variables, self.handle.place)
+        truths = [name for name, variable in variables.items() if variable.dtype == bool]
         variables, attributes = self.encode(variables, attributes)
         for name in check_encoding_set:
             # An unknown key is an error before the old dataset is cut.
             _encoding.extract(variables[name], True, unlimited_dims or (), False, name)
         writer = ArrayWriter() if writer is None else writer
+        variables = _forms.with_truths(self, variables, truths)
         self.set_attributes(attributes)
         self.set_dimensions(variables, unlimited_dims=unlimited_dims)
         self.set_variables(variables, check_encoding_set, writer, unlimited_dims=unlimited_dims)
