@@ -11,6 +11,7 @@ use crate::calls;
 use crate::error::IntoPython;
 use crate::group::Group;
 use crate::options::{CommonOptions, PlaceArgument};
+use crate::values::bytes_to_python;
 
 /// The dataset that all handles of a file share.
 pub struct SharedFile {
@@ -178,9 +179,9 @@ impl File {
     }
 
     /// Closes a dataset in memory and returns its bytes.
-    fn close_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn close_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let Some(file) = py.detach(|| self.0.take()) else { return Err(closed()).into_python(py) };
         let bytes = calls::run(py, || file.close_to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        bytes_to_python(py, &bytes)
     }
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::error::IntoPython;
-use crate::values::{string_of_python, string_to_python};
+use crate::values::{bytes_to_python, grown_list, string_of_python, string_to_python};
 
 /// Makes a list of the elements of some values.
 pub fn of_values<'py>(py: Python<'py>, model: &Model, values: &Values) -> PyResult<Bound<'py, PyList>> {
@@ -23,18 +23,18 @@ pub fn to_values(py: Python<'_>, model: &Model, ty: NcType, elements: &Bound<'_,
 
 /// Makes a list of elements.
 pub fn to_list<'py>(py: Python<'py>, items: &[Item]) -> PyResult<Bound<'py, PyList>> {
-    let objects = items.iter().map(|item| to_object(py, item)).collect::<PyResult<Vec<_>>>()?;
-    PyList::new(py, objects)
+    grown_list(py, items.iter().map(|item| to_object(py, item)))
 }
 
-fn to_object<'py>(py: Python<'py>, item: &Item) -> PyResult<Bound<'py, PyAny>> {
+/// Makes an object of an element.
+pub fn to_object<'py>(py: Python<'py>, item: &Item) -> PyResult<Bound<'py, PyAny>> {
     Ok(match item {
         Item::Int(value) => value.into_pyobject(py)?.into_any(),
         Item::Float(value) => value.into_pyobject(py)?.into_any(),
         Item::Double(value) => value.into_pyobject(py)?.into_any(),
         Item::Char(byte) => PyBytes::new(py, &[*byte]).into_any(),
-        Item::String(text) => string_to_python(py, text.as_bytes()),
-        Item::Opaque(bytes) => PyBytes::new(py, bytes).into_any(),
+        Item::String(text) => string_to_python(py, text.as_bytes())?,
+        Item::Opaque(bytes) => bytes_to_python(py, bytes)?,
         Item::Vlen(items) => to_list(py, items)?.into_any(),
         Item::Compound(fields) => {
             let fields = fields.iter().map(|field| match field.as_slice() {

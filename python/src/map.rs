@@ -11,10 +11,12 @@ use nczarr::storage::{
 use nczarr::{ErrorKind, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::raised;
+use crate::values::bytes_to_python;
 
 /// A map, and its name in errors.
 pub struct PythonMap {
@@ -171,7 +173,7 @@ impl ZMap for PythonMap {
                 self.call(
                     "write",
                     key,
-                    |py| (key.as_str(), PyBytes::new(py, value)).into_pyobject(py),
+                    |py| (key.as_str(), bytes_to_python(py, value)?).into_pyobject(py),
                     |_| Ok(()),
                 )?;
                 return Ok(WriteOutcome::Done(None));
@@ -189,7 +191,7 @@ impl ZMap for PythonMap {
             key,
             |py| {
                 let version = expected.map(|version| version.0.bind(py)).into_py_any(py)?;
-                (key.as_str(), PyBytes::new(py, value), version).into_pyobject(py)
+                (key.as_str(), bytes_to_python(py, value)?, version).into_pyobject(py)
             },
             |done| done.extract::<bool>(),
         )?;
@@ -217,9 +219,20 @@ fn optional_bytes(bytes: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool>
     if bytes.is_none() {
         return Ok(false);
     }
+    let no_memory = |_| PyMemoryError::new_err("the memory does not suffice for an object of the map");
     match bytes.cast::<PyBytes>() {
-        Ok(bytes) => out.extend_from_slice(bytes.as_bytes()),
-        Err(_) => out.extend(PyBuffer::<u8>::get(bytes)?.to_vec(bytes.py())?),
+        Ok(bytes) => {
+            let bytes = bytes.as_bytes();
+            out.try_reserve_exact(bytes.len()).map_err(no_memory)?;
+            out.extend_from_slice(bytes);
+        }
+        Err(_) => {
+            let buffer = PyBuffer::<u8>::get(bytes)?;
+            let start = out.len();
+            out.try_reserve_exact(buffer.len_bytes()).map_err(no_memory)?;
+            out.resize(start + buffer.len_bytes(), 0);
+            buffer.copy_to_slice(bytes.py(), &mut out[start..])?;
+        }
     }
     Ok(true)
 }

@@ -1,11 +1,11 @@
 //! The data of a variable: between its storage and the memory of a Python buffer, without a copy between.
 
-use nczarr::model::Item;
 use nczarr::{ErrorKind, MemMut, MemRef, NcString, NcType, OutBuf, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::error::IntoPython;
 use crate::memory::{Source, Target};
 use crate::selection::Part;
 use crate::variable::Variable;
@@ -38,12 +38,9 @@ impl Variable {
 
     /// Reads strings: a list of `str`, in C order.
     fn read_strings<'py>(&self, py: Python<'py>, part: Part) -> PyResult<Bound<'py, PyList>> {
-        let strings = calls::transfer(py, 0, self.file.is_remote(), || {
-            let mut strings = vec![NcString::default(); self.elements(&part)?];
-            self.variable.read(&part.slab(), MemMut::Strings(&mut strings))?;
-            Ok(strings)
-        })?;
-        values::strings_to_python(py, &strings)
+        let strings =
+            calls::transfer(py, 0, self.file.is_remote(), || self.variable.get_nc_strings(part.extents()))?;
+        values::strings_to_python(py, strings.as_slice())
     }
 
     /// Writes strings from any iterable of `str` or `bytes`.
@@ -57,10 +54,14 @@ impl Variable {
 
     /// Reads elements of a type without a fixed size: a list, as `items.rs` describes it.
     fn read_items<'py>(&self, py: Python<'py>, part: Part) -> PyResult<Bound<'py, PyList>> {
-        let extents = part.extents();
-        let items: Vec<Item> =
-            calls::transfer(py, 0, self.file.is_remote(), || self.variable.get_items(extents))?;
-        items::to_list(py, &items)
+        let packed = calls::transfer(py, 0, self.file.is_remote(), || self.read_packed(&part))?;
+        let model = self.file.model(py)?;
+        let ty = self.file.look(py, || self.variable.nc_type());
+        let element = |bytes: &NcString| {
+            let item = model.item(ty, bytes.as_bytes()).map_err(|error| error.at(self.variable.full_name()));
+            items::to_object(py, &item.into_python(py)?)
+        };
+        values::grown_list(py, packed.iter().map(element))
     }
 
     /// Writes elements of a type without a fixed size.
@@ -68,8 +69,7 @@ impl Variable {
         let model = self.file.model(py)?;
         let ty = self.file.look(py, || self.variable.nc_type());
         let items = items::of_list(py, &model, ty, elements)?;
-        let extents = part.extents();
-        calls::transfer(py, 0, self.file.is_remote(), || self.variable.put_items(&items, extents))
+        calls::transfer(py, 0, self.file.is_remote(), || self.variable.put_items(&items, part.extents()))
     }
 }
 
@@ -78,11 +78,20 @@ impl Variable {
         name.map_or(Ok(self.variable.nc_type()), nc_type::of_number)
     }
 
-    /// The number of elements of a part, after a check against the shape: it becomes memory.
-    fn elements(&self, part: &Part) -> Result<usize> {
-        let shape = self.variable.shape()?;
+    /// Reads elements of a type without a fixed size, each in one piece. The shape bounds their number, and
+    /// too many for the memory are an error.
+    fn read_packed(&self, part: &Part) -> Result<Vec<NcString>> {
         let slab = part.slab();
-        slab.check(&shape, |_| false)?;
-        usize::try_from(slab.len()).map_err(|_| ErrorKind::NoMem.context("the part exceeds the memory"))
+        slab.check(&self.variable.shape()?, |_| false)?;
+        let too_many = || {
+            let text = format!("{} elements exceed the memory", slab.len());
+            ErrorKind::NoMem.context(text).in_variable(self.variable.full_name())
+        };
+        let count = usize::try_from(slab.len()).map_err(|_| too_many())?;
+        let mut packed = Vec::new();
+        packed.try_reserve_exact(count).map_err(|error| too_many().caused_by(error))?;
+        packed.resize(count, NcString::new());
+        self.variable.read(&slab, MemMut::Strings(&mut packed))?;
+        Ok(packed)
     }
 }

@@ -22,24 +22,45 @@ pub type Pair<'py> = (Py<PyAny>, Bound<'py, PyAny>);
 pub fn to_python<'py>(py: Python<'py>, model: &Model, values: &Values) -> PyResult<Pair<'py>> {
     let ty = values.nc_type();
     let payload = match values {
-        Values::Char(text) => PyBytes::new(py, text).into_any(),
+        Values::Char(text) => bytes_to_python(py, text)?,
         Values::String(strings) => strings_to_python(py, strings)?.into_any(),
         Values::User(..) | Values::Packed(..) => items::of_values(py, model, values)?.into_any(),
-        numbers => PyBytes::new(py, &numbers.to_native_bytes().unwrap_or_default()).into_any(),
+        numbers => bytes_to_python(py, &numbers.to_native_bytes().unwrap_or_default())?,
     };
     Ok((types::describe(py, model, ty)?, payload))
 }
 
 /// Makes a list of strings.
 pub fn strings_to_python<'py>(py: Python<'py>, strings: &[NcString]) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, strings.iter().map(|string| string_to_python(py, string.as_bytes())))
+    grown_list(py, strings.iter().map(|string| string_to_python(py, string.as_bytes())))
+}
+
+/// Makes a list that grows with its elements. A list of a given length would be a panic without the memory.
+pub fn grown_list<'py>(
+    py: Python<'py>,
+    elements: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for element in elements {
+        list.append(element?)?;
+    }
+    Ok(list)
+}
+
+/// Makes `bytes`; an error without the memory.
+pub fn bytes_to_python<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let fill = |out: &mut [u8]| {
+        out.copy_from_slice(bytes);
+        Ok(())
+    };
+    Ok(PyBytes::new_with(py, bytes.len(), fill)?.into_any())
 }
 
 /// Makes a `str`, or `bytes` if the text is not UTF-8.
-pub fn string_to_python<'py>(py: Python<'py>, text: &[u8]) -> Bound<'py, PyAny> {
+pub fn string_to_python<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     match std::str::from_utf8(text) {
-        Ok(text) => PyString::new(py, text).into_any(),
-        Err(_) => PyBytes::new(py, text).into_any(),
+        Ok(_) => Ok(PyString::from_bytes(py, text)?.into_any()),
+        Err(_) => bytes_to_python(py, text),
     }
 }
 

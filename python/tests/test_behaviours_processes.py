@@ -246,8 +246,8 @@ import nczarr.errors
 dataset = xr.open_dataset(sys.argv[1], engine="nczarr")
 with nczarr.open(sys.argv[1], "a") as file:
     try:
-        # More elements than memory has addresses: the native half panics.
-        file["s"]._native.read_strings(([0], [2**60], None))
+        # A part whose steps are fewer than its dimensions: the native half panics.
+        file["s"]._native.read_strings(([0], [1], []))
     except nczarr.errors.InternalError as error:
         assert isinstance(error, Exception) and "panicked" in str(error), error
     else:
@@ -263,12 +263,12 @@ def test_31_after_a_panic_the_dataset_can_still_be_used_and_closed(tmp_path):
     place = str(tmp_path / "a.zarr")
     with nczarr.create(place, "nczarr-v3") as file:
         file.create_dimension("x", 1)
-        file.create_dimension("y", 2**60)
+        file.create_dimension("y", 4)
         file.create_variable("s", str, ["y"], chunks=(1,))
         file.create_variable("v", "f4", ["x"])[:] = [1]
     done = subprocess.run([sys.executable, "-c", PANIC, place], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.strip() == "closed", done.stderr
-    assert "capacity overflow" in done.stderr
+    assert "index out of bounds" in done.stderr
 
 
 def test_31_after_a_panic_the_dataset_can_be_closed(tmp_path, monkeypatch):
