@@ -167,30 +167,14 @@ fn existing(model: &Model, edit: &Edit<'_>) -> Result<Option<Defined>> {
             let same = model.atts(group, var)?.get(&*nfc(name)) == Some(values);
             Ok(same.then_some(Defined::Nothing))
         }
-        Edit::DefCompound { group, name, size } => same_type(
-            model,
-            group,
-            name,
-            |class| matches!(class, TypeClass::Compound { size: found, .. } if *found == size),
-        ),
-        Edit::DefVlen { group, name, base } => same_type(
-            model,
-            group,
-            name,
-            |class| matches!(class, TypeClass::Vlen { base: found } if *found == base),
-        ),
-        Edit::DefEnum { group, name, base } => same_type(
-            model,
-            group,
-            name,
-            |class| matches!(class, TypeClass::Enum { base: found, .. } if *found == base),
-        ),
-        Edit::DefOpaque { group, name, size } => same_type(
-            model,
-            group,
-            name,
-            |class| matches!(class, TypeClass::Opaque { size: found } if *found == size),
-        ),
+        Edit::DefCompound { group, name, size } => {
+            same_type(model, group, name, &TypeClass::Compound { size, fields: Vec::new() })
+        }
+        Edit::DefVlen { group, name, base } => same_type(model, group, name, &TypeClass::Vlen { base }),
+        Edit::DefEnum { group, name, base } => {
+            same_type(model, group, name, &TypeClass::Enum { base, members: Vec::new() })
+        }
+        Edit::DefOpaque { group, name, size } => same_type(model, group, name, &TypeClass::Opaque { size }),
         Edit::InsertField { ty, name, offset, field, shape } => {
             let TypeClass::Compound { fields, .. } = &model.user_type(ty)?.class else { return Ok(None) };
             let Some(found) = fields.iter().find(|found| found.name == *nfc(name)) else { return Ok(None) };
@@ -214,18 +198,15 @@ fn existing(model: &Model, edit: &Edit<'_>) -> Result<Option<Defined>> {
     }
 }
 
-fn same_type(
-    model: &Model,
-    group: GroupId,
-    name: &str,
-    is_same: impl FnOnce(&TypeClass) -> bool,
-) -> Result<Option<Defined>> {
+/// Finds a type. Its fields or members are edits of their own, so they are not compared.
+fn same_type(model: &Model, group: GroupId, name: &str, wanted: &TypeClass) -> Result<Option<Defined>> {
     let Some(&id) = model.group(group)?.types.get(&*nfc(name)) else { return Ok(None) };
-    let found = &model.user_type(id)?.class;
-    if is_same(found) {
-        return Ok(Some(Defined::Type(id)));
-    }
-    Err(ErrorKind::NameInUse.context(format!("type {name:?}: it exists with another definition ({found:?})")))
+    let found = match &model.user_type(id)?.class {
+        TypeClass::Compound { size, .. } => TypeClass::Compound { size: *size, fields: Vec::new() },
+        TypeClass::Enum { base, .. } => TypeClass::Enum { base: *base, members: Vec::new() },
+        class => class.clone(),
+    };
+    if found == *wanted { Ok(Some(Defined::Type(id))) } else { Err(different("type", name, found, wanted)) }
 }
 
 /// Returns the variable whose layout or fill value an edit changes.
