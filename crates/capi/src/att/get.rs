@@ -10,6 +10,7 @@ use crate::memory_form;
 use crate::memory_type::MemoryType;
 use crate::range;
 use crate::table;
+use crate::transfer::data_call::check_text;
 
 c_functions! {
     /// Returns the values in the attribute's own type.
@@ -41,6 +42,7 @@ fn get(ncid: c_int, varid: c_int, name: &TextPtr, memory: MemoryType, ip: &Targe
     if found.len == 0 {
         return Ok(());
     }
+    check_text(stored, memtype).map_err(|error| error.at(format_args!("attribute {name:?}")))?;
     let (mut values, out_of_range) = node.nc().get_att(node.group, owner, name, Some(memtype))?;
     if out_of_range && node.is_cdf() {
         let (own, _) = node.nc().get_att(node.group, owner, name, None)?;

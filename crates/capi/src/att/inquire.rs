@@ -34,7 +34,12 @@ c_functions! {
     /// Returns the number of an attribute.
     fn nc_inq_attid(ncid: c_int, varid: c_int, name: TextPtr, idp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
-        let place = node.nc().inq_attid(node.group, node.owner(varid)?, name.att_name()?)?;
+        let (owner, name) = (node.owner(varid)?, name.att_name()?);
+        let place = node.nc().inq_attid(node.group, owner, name).map_err(|error| {
+            let is_computed = node.nc().inq_att(node.group, owner, name).is_ok();
+            let without = || ErrorKind::AttMeta.context(format!("attribute {name} has no number"));
+            if is_computed { without() } else { error }
+        })?;
         idp.set(place as c_int);
         Ok(())
     }

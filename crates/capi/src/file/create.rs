@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::Clobber;
+use nczarr::dispatch::{Clobber, FormatX};
 use nczarr::{Error, ErrorKind, Kind, Place, Registry, Result};
 
 use super::{flags, path, settings};
-use crate::boundary::pointer::{OutPtr, TextPtr};
+use crate::boundary::pointer::{OutPtr, TextPtr, path_from_bytes};
 use crate::error::system_error;
 use crate::open_file::OpenFile;
 use crate::{table, user_format};
@@ -45,6 +45,7 @@ fn create(path: &TextPtr, cmode: c_int, initial: usize, ncidp: OutPtr<c_int>) ->
         classic_model = kind == Kind::NetCdf4Classic;
         check_folder(&file, kind)?;
         if cmode & flags::DISKLESS == 0 {
+            check_not_open(&file, clobber)?;
             clear_foreign_file(&registry, &place, &file, clobber)?;
         }
         place = kind.modes().iter().fold(place, |place, &word| place.mode(word));
@@ -70,6 +71,26 @@ fn check_folder(file: &Path, kind: Kind) -> Result<()> {
         return Err(system_error(format!("{}: the folder does not exist", file.display()), code));
     }
     Ok(())
+}
+
+/// Refuses to replace an HDF5 file that this process has open. A new one is not on disk before its first
+/// metadata are.
+fn check_not_open(file: &Path, clobber: Clobber) -> Result<()> {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let Some(wanted) = real(file) else { return Ok(()) };
+    let is_wanted = |open: &OpenFile| {
+        let is_on_disk = open.memory.is_none() && open.mode & flags::DISKLESS == 0;
+        is_on_disk
+            && open.formatx == FormatX::Hdf5
+            && real(&path_from_bytes(&open.path)) == Some(wanted.clone())
+    };
+    if table::find_by(is_wanted).is_none() {
+        return Ok(());
+    }
+    match clobber {
+        Clobber::Replace => Err(system_error(format!("{}: the file is open", file.display()), libc::EACCES)),
+        _ => Err(ErrorKind::Exist.context(format!("{}: the file exists", file.display()))),
+    }
 }
 
 /// Removes a regular file that is no dataset, since C programs expect that creation replaces any file. The

@@ -3,10 +3,13 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
+use nczarr::dispatch::Dataset;
+use nczarr::model::{FILL_VALUE, Model, VarId};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{ErrorKind, FillMode, Result};
+use nczarr::{ErrorKind, FillMode, Result, Values, VarFill};
 
 use crate::boundary::pointer::OutPtr;
+use crate::open_file::Node;
 use crate::table;
 
 const NC_FILL: c_int = 0;
@@ -45,7 +48,7 @@ c_functions! {
         if node.writable || node.user.is_some() { node.nc().sync() } else { Ok(()) }
     }
 
-    /// Sets the fill mode of variables without a fill value of their own.
+    /// Sets the fill mode: of new variables, and in a classic file of all.
     fn nc_set_fill(ncid: c_int, fillmode: c_int, old_modep: OutPtr<c_int>) {
         let node = table::find(ncid)?;
         let mode = match fillmode {
@@ -54,6 +57,9 @@ c_functions! {
             other => return Err(ErrorKind::Inval.context(format!("fill mode {other}"))),
         };
         let old = node.nc_to_edit()?.set_fill(mode)?;
+        if node.is_cdf() && node.user.is_none() {
+            switch_variables(&node, mode == FillMode::Fill)?;
+        }
         old_modep.set(if old == FillMode::Fill { NC_FILL } else { NC_NOFILL });
         Ok(())
     }
@@ -68,4 +74,29 @@ fn end_define_mode(ncid: c_int, padding: [u64; 4]) -> Result<()> {
         }
         None => node.end_define_mode_on_request(padding),
     }
+}
+
+/// Turns filling on or off for all variables.
+fn switch_variables(node: &Node, is_filled: bool) -> Result<()> {
+    let differs = |model: &Model| model.vars().any(|(_, var)| (var.fill == VarFill::NoFill) == is_filled);
+    if !node.look(|model| Ok(differs(model)))? {
+        return Ok(());
+    }
+    let switch = |nc: &dyn Dataset| {
+        nc.model().change(|model| {
+            let vars: Vec<VarId> = model.vars().map(|(id, _)| id).collect();
+            vars.into_iter().try_for_each(|id| {
+                let var = model.var_mut(id)?;
+                let is_value = |value: &&Values| value.nc_type() == var.xtype && value.len() == 1;
+                var.fill = match var.atts.get(FILL_VALUE).filter(is_value) {
+                    _ if !is_filled => VarFill::NoFill,
+                    Some(value) => VarFill::Value(value.clone()),
+                    None => VarFill::Default,
+                };
+                Ok(())
+            })
+        })
+    };
+    // The layout of the file has the fill values of variables that were filled when it was stored.
+    if is_filled { node.edit_in_place(switch) } else { switch(node.nc()) }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr::dispatch::{Dataset, Format, FormatX, HeaderPadding};
 use nczarr::model::{DimId, Edit, TypeClass, VarId};
 use nczarr::nc_table::{NcDispatch as _, VarAccess, to_data_mode};
-use nczarr::{CacheConfig, ErrorKind, NcType, Result};
+use nczarr::{CacheConfig, ErrorKind, NcType, Result, Values};
 
 use self::final_state::FinalState;
 pub use self::node::Node;
@@ -72,6 +72,8 @@ pub struct OpenFile {
     is_reader: bool,
     /// The bytes that names had in the header before they became shorter.
     name_spaces: Mutex<HashMap<NamedObject, usize>>,
+    /// The fill values that variables had before the program turned filling off.
+    fill_values: Mutex<HashMap<VarId, Values>>,
     /// A call panicked, so its state is unknown. It can only be closed.
     broken: AtomicBool,
     final_state: FinalState,
@@ -102,6 +104,7 @@ impl OpenFile {
             ids: Arc::new(()),
             is_reader: false,
             name_spaces: Mutex::default(),
+            fill_values: Mutex::default(),
             broken: AtomicBool::new(false),
             final_state,
             has_unfinished_type: AtomicBool::new(false),
@@ -310,6 +313,16 @@ impl OpenFile {
     /// Whether the fill value of a variable is final, in a format other than the classic ones.
     pub fn is_late_fill(&self, var: VarId) -> bool {
         !self.is_cdf() && self.final_state.has_fill(var)
+    }
+
+    /// Keeps the fill value of a variable that is not filled any more, for inquiries.
+    pub fn keep_fill_value(&self, var: VarId, value: Values) {
+        self.fill_values.lock().unwrap_or_else(PoisonError::into_inner).insert(var, value);
+    }
+
+    /// Returns the fill value that a variable had before the program turned filling off.
+    pub fn kept_fill_value(&self, var: VarId) -> Option<Values> {
+        self.fill_values.lock().unwrap_or_else(PoisonError::into_inner).get(&var).cloned()
     }
 
     /// Notes that a variable has data.

@@ -4,7 +4,7 @@
 //! [`get::get`] or [`put::put`]. These move data straight between the memory of the caller and the engine.
 //! Mapped access goes through dense memory.
 
-mod data_call;
+pub mod data_call;
 mod families;
 pub mod get;
 mod mapped;

@@ -70,6 +70,15 @@ impl Region {
         }
     }
 
+    /// Whether no stride and no distances are given.
+    pub fn is_block(&self) -> bool {
+        match self {
+            Self::Whole | Self::Element(_) | Self::Block(..) => true,
+            Self::Strided(..) => false,
+            Self::Mapped(_, _, stride, imap) => stride.is_null() && imap.is_null(),
+        }
+    }
+
     /// Whether the elements may be apart in memory.
     pub fn is_mapped(&self) -> bool {
         matches!(self, Self::Mapped(..))

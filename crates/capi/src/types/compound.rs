@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
-use nczarr::model::{Field, TypeClass};
+use nczarr::model::{Edit, Field, TypeClass};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType, Result};
 
+use super::insert::insert;
 use super::{look, user_type_id};
 use crate::boundary::pointer::{InPtr, NamePtr, OutPtr, TextPtr};
 use crate::table;
@@ -23,7 +24,8 @@ c_functions! {
     fn nc_insert_compound(ncid: c_int, xtype: c_int, name: TextPtr, offset: usize, field_typeid: c_int) {
         let node = table::find(ncid)?;
         let (ty, field) = (user_type_id(&node, xtype)?, node.xtype(field_typeid)?);
-        node.nc_to_edit()?.insert_compound(ty, name.name()?, offset, field)
+        let name = name.name()?;
+        insert(&node, ty, &Edit::InsertField { ty, name, offset, field, shape: &[] })
     }
 
     /// Adds a field that is an array.
@@ -37,7 +39,8 @@ c_functions! {
         let rank = usize::try_from(ndims).map_err(|_| wrong())?;
         let sizes = dim_sizes.values(rank, "dim_sizes")?.iter().map(|&size| u32::try_from(size));
         let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(|_| wrong())?;
-        node.nc_to_edit()?.insert_array_compound(ty, name.name()?, offset, field, &sizes)
+        let name = name.name()?;
+        insert(&node, ty, &Edit::InsertField { ty, name, offset, field, shape: &sizes })
     }
 
     /// Returns name, size and number of fields.

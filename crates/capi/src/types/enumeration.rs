@@ -2,10 +2,11 @@
 
 use std::ffi::{c_int, c_longlong};
 
-use nczarr::model::{Scalar, TypeClass, TypeId};
+use nczarr::model::{Edit, Scalar, TypeClass, TypeId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, NcType, Result, Values};
 
+use super::insert::insert;
 use super::{look, user_type_id};
 use crate::boundary::pointer::{NamePtr, OutPtr, SourcePtr, TargetPtr, TextPtr};
 use crate::open_file::Node;
@@ -30,7 +31,7 @@ c_functions! {
             Some(Scalar::Int(value)) => value,
             _ => return Err(ErrorKind::BadType.context("the base type is no integer type")),
         };
-        node.nc_to_edit()?.insert_enum(id, name.name()?, value)
+        insert(&node, id, &Edit::InsertEnum { ty: id, name: name.name()?, value })
     }
 
     /// Returns name, base type, its size, and the number of members.

@@ -28,7 +28,9 @@ c_functions! {
         if xtype < FIRST_USER_TYPE {
             return Err(ErrorKind::BadType.context(format!("no type {xtype}")));
         }
-        let node = table::find(ncid)?;
+        // The type is unknown in an unknown dataset too.
+        let unknown = |error| ErrorKind::BadType.context(format!("no type {xtype}")).caused_by(error);
+        let node = table::find(ncid).map_err(unknown)?;
         let ty = node.xtype(xtype)?;
         let (found, _) = node.nc().inq_type(ty)?;
         name.set(found);

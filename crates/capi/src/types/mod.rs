@@ -3,6 +3,7 @@
 mod compound;
 pub mod enumeration;
 pub mod inquire;
+mod insert;
 pub mod memory;
 mod opaque;
 mod vlen;

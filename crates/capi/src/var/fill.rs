@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 
-use nczarr::model::fill;
+use nczarr::model::{FILL_VALUE, fill};
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::{ErrorKind, NcType, VarFill};
+use nczarr::{ErrorKind, NcType, Values, VarFill};
 
 use crate::boundary::pointer::{OutPtr, SourcePtr, TargetPtr};
 use crate::memory_form;
@@ -34,18 +34,29 @@ c_functions! {
             })?,
             _ => None,
         };
-        node.nc_to_edit()?.def_var_fill(var, no_fill != 0, value.as_ref())
+        let nc = node.nc_to_edit()?;
+        let old = node.look(|model| Ok(model.var(var)?.atts.get(FILL_VALUE).cloned()))?;
+        if let Some(old) = old.filter(|_| no_fill != 0 && !node.is_cdf()) {
+            // In netCDF-4 such a variable has no attribute either.
+            nc.del_att(node.group, Some(var), FILL_VALUE)?;
+            node.keep_fill_value(var, old);
+        }
+        nc.def_var_fill(var, no_fill != 0, value.as_ref())
     }
 
-    /// Returns whether filling is off, and the fill value. The caller frees a string.
+    /// Returns whether filling is off, and the fill value; without filling, the one that it had before. The
+    /// caller frees a string.
     fn nc_inq_var_fill(ncid: c_int, varid: c_int, no_fill: OutPtr<c_int>, fill_valuep: TargetPtr) {
         let node = table::find(ncid)?;
         let var = node.var(varid)?;
+        let old = node.kept_fill_value(var);
         let (off, value) = node.look(|model| {
             let var = model.var(var)?;
             let default = || fill::default(var.xtype).or_else(|| model.blank(var.xtype).ok());
+            let is_value = |value: &&Values| value.nc_type() == var.xtype && value.len() == 1;
+            let before = var.atts.get(FILL_VALUE).or(old.as_ref()).filter(is_value).cloned();
             Ok(match &var.fill {
-                VarFill::NoFill => (true, default()),
+                VarFill::NoFill => (true, before.or_else(default)),
                 VarFill::Default => (false, default()),
                 VarFill::Value(value) => (false, Some(value.clone())),
             })

@@ -2,7 +2,8 @@
 
 use std::ffi::{c_int, c_uint};
 
-use nczarr::model::VarId;
+use nczarr::dispatch::FormatX;
+use nczarr::model::{Edit, FilterSpec, VarId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, Result};
 
@@ -13,6 +14,8 @@ use crate::table;
 
 const MAX_LEVEL: u32 = 9;
 const DEFLATE: u32 = 1;
+const SHUFFLE: u32 = 2;
+const FLETCHER32: u32 = 3;
 const SZIP: u32 = 4;
 const BLOSC: u32 = 32001;
 const BZIP2: u32 = 307;
@@ -36,7 +39,8 @@ c_functions! {
         if shuffle != 0 || (deflate != 0 && level > 0) {
             storage::chunk_for_filters(&node, var)?;
         }
-        node.nc().def_var_deflate(var, shuffle != 0, deflate != 0, level)
+        node.nc().def_var_deflate(var, shuffle != 0, deflate != 0, level)?;
+        arrange(&node, var)
     }
 
     /// Returns whether shuffle and deflate are applied, and the level.
@@ -58,7 +62,8 @@ c_functions! {
         if fletcher32 != 0 {
             storage::chunk_for_filters(&node, var)?;
         }
-        node.nc().def_var_fletcher32(var, fletcher32 != 0)
+        node.nc().def_var_fletcher32(var, fletcher32 != 0)?;
+        arrange(&node, var)
     }
 
     /// Returns whether there is a Fletcher-32 checksum.
@@ -206,7 +211,26 @@ fn definable(ncid: c_int, varid: c_int) -> Result<(Node, VarId)> {
 fn add(node: &Node, var: VarId, id: u32, params: &[c_uint]) -> Result<()> {
     node.nc().inq_filter_avail(id)?;
     storage::chunk_for_filters(node, var)?;
-    node.nc().def_var_filter(var, id, params)
+    node.nc().def_var_filter(var, id, params)?;
+    arrange(node, var)
+}
+
+/// Puts the filters of a netCDF-4 file in the order of netCDF-C: the checksum, shuffle, and all others.
+fn arrange(node: &Node, var: VarId) -> Result<()> {
+    if node.formatx != FormatX::Hdf5 {
+        return Ok(());
+    }
+    let rank = |filter: &FilterSpec| match filter.hdf5_id {
+        Some(FLETCHER32) => 0,
+        Some(SHUFFLE) => 1,
+        _ => 2,
+    };
+    let mut filters = node.look(|model| Ok(model.var(var)?.filters.clone()))?;
+    if filters.is_sorted_by_key(rank) {
+        return Ok(());
+    }
+    filters.sort_by_key(rank);
+    node.nc_to_edit()?.edit(&Edit::DefVarFilters { var, filters: &filters }).map(drop)
 }
 
 /// Checks that a variable lacks a filter that excludes another: deflate and szip.

@@ -124,7 +124,7 @@ c_functions! {
 
 fn def_chunking(node: &Node, var: VarId, storage: c_int, sizes: Option<DimVec<u64>>) -> Result<()> {
     let chunking = match (storage, sizes) {
-        (CHUNKED, Some(sizes)) => Chunking::Chunked(sizes.to_vec()),
+        (CHUNKED, Some(sizes)) => chunks_of(node, var, &sizes)?,
         (CHUNKED, None) => default_chunks(node, var)?,
         (CONTIGUOUS, _) => Chunking::Contiguous,
         (COMPACT, _) => Chunking::Compact,
@@ -173,6 +173,26 @@ fn check_compact(node: &Node, var: VarId) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Returns chunks of given sizes. A size of 0 is that of a default chunk.
+fn chunks_of(node: &Node, var: VarId, sizes: &[u64]) -> Result<Chunking> {
+    if sizes.is_empty() || !sizes.contains(&0) {
+        return Ok(Chunking::Chunked(sizes.to_vec()));
+    }
+    let shape = match default_chunks(node, var)? {
+        Chunking::Chunked(shape) => shape,
+        default if sizes.iter().all(|&size| size == 0) => return Ok(default),
+        default => {
+            node.nc().def_var_chunking(var, &default)?;
+            match node.nc().inq_var_all(var)?.chunking {
+                Chunking::Chunked(shape) => shape,
+                other => return Err(ErrorKind::BadChunk.context(format!("chunks {sizes:?} of {other:?}"))),
+            }
+        }
+    };
+    let size = |(&size, &default): (&u64, &u64)| if size == 0 { default } else { size };
+    Ok(Chunking::Chunked(sizes.iter().zip(&shape).map(size).collect()))
 }
 
 /// The size of a default chunk in bytes.

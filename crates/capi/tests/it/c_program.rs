@@ -159,6 +159,19 @@ fn settings_of_files_and_of_the_program_are_used() {
     assert_eq!(text, "0 failures\n");
 }
 
+/// The rules of netCDF-C that programs depend on. Its version 4.10.1 passes the same programs, except where
+/// they say otherwise.
+#[test]
+#[cfg(target_os = "linux")]
+fn codes_are_those_of_netcdf_c() {
+    for name in ["traps_files", "traps_definitions", "traps_data"] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(folder.path(), name);
+        let text = output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()).arg(folder.path()));
+        assert_eq!(text, "0 failures\n", "{name}");
+    }
+}
+
 /// Eight threads write and read eight files each. `NCZ_TEST_ROUNDS` sets the number of rounds.
 #[test]
 #[cfg(target_os = "linux")]
