@@ -1,6 +1,6 @@
 //! [`VariablePart`]: a part of a variable that is read.
 
-use nczarr_dispatch::{MemMut, byte_len};
+use nczarr_dispatch::{MemMut, byte_len, empty_strings};
 use nczarr_model::{ErrorKind, NcString, NcType, Result};
 use nczarr_nc_table::SelectedSlab;
 use nczarr_runtime::{Buffer, Element, OutBuf, fill_vec};
@@ -45,12 +45,7 @@ impl VariablePart<'_> {
     pub(super) fn empty_strings(&self) -> Result<Vec<NcString>> {
         self.check_type(NcType::String)?;
         let count = self.bytes(size_of::<NcString>())? / size_of::<NcString>();
-        let mut strings = Vec::new();
-        strings.try_reserve_exact(count).map_err(|error| {
-            self.access.with_path(ErrorKind::NoMem.context(format!("{count} strings")).caused_by(error))
-        })?;
-        strings.resize(count, NcString::new());
-        Ok(strings)
+        empty_strings(count).map_err(|error| self.access.with_path(error))
     }
 
     /// Reads into new memory.

@@ -1,6 +1,6 @@
 //! Reads and writes of elements as Rust values.
 
-use nczarr_dispatch::{MemMut, MemRef};
+use nczarr_dispatch::{MemMut, MemRef, zeroed};
 use nczarr_model::{ErrorKind, NcType, Result};
 
 use super::layout::{as_stored, filled, is_stored_form};
@@ -79,7 +79,7 @@ impl Variable {
         {
             return values.map_err(|error| part.access.with_path(error));
         }
-        let mut bytes = zeros(len).map_err(named)?;
+        let mut bytes = zeroed(len).map_err(named)?;
         fill(selected, stored, &mut bytes)?;
         let mut values = Vec::new();
         values
@@ -115,7 +115,7 @@ impl Variable {
         }
         let too_much = || named(ErrorKind::NoMem.context(format!("{} elements", values.len())));
         let len = binding.size().checked_mul(values.len()).ok_or_else(too_much)?;
-        let mut bytes = zeros(len).map_err(named)?;
+        let mut bytes = zeroed(len).map_err(named)?;
         for (at, (value, bytes)) in values.iter().zip(bytes.chunks_exact_mut(binding.size())).enumerate() {
             value.store(&binding, bytes).map_err(|error| named(at_element(at, error)))?;
         }
@@ -135,13 +135,4 @@ impl Variable {
 #[cold]
 fn at_element(at: usize, error: nczarr_model::Error) -> nczarr_model::Error {
     error.at(format_args!("element {at}"))
-}
-
-fn zeros(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(len)
-        .map_err(|error| ErrorKind::NoMem.context(format!("{len} bytes of elements")).caused_by(error))?;
-    bytes.resize(len, 0);
-    Ok(bytes)
 }

@@ -1,6 +1,7 @@
 //! Values in the memory of a C program: numbers as they are, strings as pointers to text, and elements of
 //! user-defined types in the layout of C.
 
+use nczarr::dispatch::{byte_len, zeroed};
 use nczarr::{ErrorKind, NcString, NcType, Result, Values};
 
 use crate::boundary::memory::Texts;
@@ -68,7 +69,7 @@ pub fn bytes_of_stored(types: TypeSpace<'_>, ty: NcType, stored: &[u8]) -> Resul
         return Ok(stored.to_vec());
     }
     let (from, to) = (types.model.type_size(ty)?.unwrap_or(1).max(1), types.size(ty)?.max(1));
-    let mut bytes = vec![0; stored.len() / from * to];
+    let mut bytes = zeroed(byte_len((stored.len() / from) as u64, to)?)?;
     for (element, out) in stored.chunks_exact(from).zip(bytes.chunks_exact_mut(to)) {
         user_memory::arrange(types, ty, element, out)?;
     }
@@ -81,9 +82,7 @@ pub fn bytes_of_packed(types: TypeSpace<'_>, ty: NcType, elements: &[NcString]) 
         return Ok(Texts::copy(elements)?.hand_out());
     }
     let size = types.size(ty)?.max(1);
-    let len = size.checked_mul(elements.len());
-    let len = len.ok_or_else(|| ErrorKind::NoMem.context(format!("{} elements", elements.len())))?;
-    let mut bytes = vec![0; len];
+    let mut bytes = zeroed(byte_len(elements.len() as u64, size)?)?;
     for (element, out) in elements.iter().zip(bytes.chunks_exact_mut(size)) {
         if let Err(error) = user_memory::unpack(types, ty, element.as_bytes(), out) {
             user_memory::reclaim(types, ty, &mut bytes)?;

@@ -42,7 +42,7 @@ pub use fault::{Fault, FaultKind};
 pub use inventory;
 pub use json_metadata::{JsonMetadata, StoredType};
 pub use linear::put_linear;
-pub use memory::{MemMut, MemRef, byte_len};
+pub use memory::{MemMut, MemRef, byte_len, empty_strings, zeroed};
 pub use nczarr_model::convert::Linear;
 pub use nczarr_runtime::{OutBuf, StaticPlugin};
 pub use nczarr_storage::source::{Backing, SharedBytes};

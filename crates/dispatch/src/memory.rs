@@ -130,3 +130,42 @@ pub fn byte_len(elements: u64, size: usize) -> Result<usize> {
         .filter(|&n| n <= isize::MAX as usize)
         .ok_or_else(|| ErrorKind::NoMem.context(format!("{elements} elements of {size} bytes")))
 }
+
+/// Allocates `len` zero bytes.
+///
+/// # Errors
+/// [`ErrorKind::NoMem`] if memory is short.
+pub fn zeroed(len: usize) -> Result<Vec<u8>> {
+    filled(len, 0, "bytes")
+}
+
+/// Allocates `count` empty strings.
+///
+/// # Errors
+/// [`ErrorKind::NoMem`] if memory is short.
+pub fn empty_strings(count: usize) -> Result<Vec<NcString>> {
+    filled(count, NcString::new(), "strings")
+}
+
+fn filled<T: Clone>(count: usize, value: T, what: &str) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(count)
+        .map_err(|error| ErrorKind::NoMem.context(format!("{count} {what}")).caused_by(error))?;
+    values.resize(count, value);
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_short_is_an_error() {
+        assert_eq!(zeroed(3).unwrap(), [0; 3]);
+        assert_eq!(empty_strings(2).unwrap(), [NcString::new(), NcString::new()]);
+        for kind in [zeroed(usize::MAX).unwrap_err().kind(), empty_strings(usize::MAX).unwrap_err().kind()] {
+            assert_eq!(kind, ErrorKind::NoMem);
+        }
+    }
+}

@@ -5,9 +5,8 @@ use nczarr_model::{
     Slab, Values, VarFill, VarId,
 };
 
-use crate::data::zeroed;
 use crate::{NcDispatch, types};
-use nczarr_dispatch::{Dataset, Format, MemMut, MemRef};
+use nczarr_dispatch::{Dataset, Format, MemMut, MemRef, zeroed};
 use nczarr_runtime::OutBuf;
 
 /// The most memory for copying a variable's data, in bytes.

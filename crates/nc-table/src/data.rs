@@ -7,7 +7,7 @@ use nczarr_model::{
 
 use crate::access::{VarAccess, VarShape};
 use crate::define;
-use nczarr_dispatch::{Dataset, MemMut, MemRef, byte_len};
+use nczarr_dispatch::{Dataset, MemMut, MemRef, byte_len, empty_strings, zeroed};
 use nczarr_runtime::OutBuf;
 
 /// Memory to read into, with caller-defined distances between elements.
@@ -193,23 +193,4 @@ pub(crate) fn put_mapped<D: Dataset + ?Sized>(
             put_checked(dataset, var, &shape, &slab, MemRef::Strings(&dense))
         }
     }
-}
-
-/// Allocates zeros, or returns `NC_ENOMEM` instead of aborting.
-pub(crate) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
-    let mut memory = Vec::new();
-    memory
-        .try_reserve_exact(bytes)
-        .map_err(|error| ErrorKind::NoMem.context(format!("{bytes} bytes")).caused_by(error))?;
-    memory.resize(bytes, 0);
-    Ok(memory)
-}
-
-fn empty_strings(count: usize) -> Result<Vec<NcString>> {
-    let mut strings = Vec::new();
-    strings
-        .try_reserve_exact(count)
-        .map_err(|error| ErrorKind::NoMem.context(format!("{count} strings")).caused_by(error))?;
-    strings.resize(count, NcString::new());
-    Ok(strings)
 }

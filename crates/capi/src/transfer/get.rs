@@ -3,13 +3,12 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use nczarr::dispatch::byte_len;
-use nczarr::{ErrorKind, MemMut, NcString, OutBuf, Result};
+use nczarr::dispatch::{byte_len, empty_strings, zeroed};
+use nczarr::{ErrorKind, MemMut, OutBuf, Result};
 
 use super::data_call::{DataCall, Direction};
 use super::mapped::Distances;
 use super::region::{Region, Selection};
-use super::zeroed;
 use crate::boundary::memory;
 use crate::boundary::pointer::TargetPtr;
 use crate::memory_form;
@@ -64,7 +63,7 @@ fn read(call: &DataCall, out: &mut [MaybeUninit<u8>]) -> Result<()> {
         out.write_copy_of_slice(&memory_form::bytes_of_stored(types, ty, &stored)?);
         return Ok(());
     }
-    let mut strings = vec![NcString::new(); usize::try_from(slab.len()).unwrap_or(usize::MAX)];
+    let mut strings = empty_strings(byte_len(slab.len(), 1)?)?;
     access.get(slab, MemMut::Strings(&mut strings))?;
     out.write_copy_of_slice(&memory_form::bytes_of_packed(types, ty, &strings)?);
     Ok(())

@@ -10,15 +10,3 @@ pub mod get;
 mod mapped;
 pub mod put;
 pub mod region;
-
-use nczarr::{ErrorKind, Result};
-
-/// Allocates zeros, or returns `NC_ENOMEM`.
-pub fn zeroed(bytes: usize) -> Result<Vec<u8>> {
-    let mut memory = Vec::new();
-    memory
-        .try_reserve_exact(bytes)
-        .map_err(|error| ErrorKind::NoMem.context(format!("{bytes} bytes")).caused_by(error))?;
-    memory.resize(bytes, 0);
-    Ok(memory)
-}

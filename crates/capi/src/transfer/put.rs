@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ffi::c_int;
 
+use nczarr::dispatch::zeroed;
 use nczarr::{ErrorKind, MemRef, Result};
 
 use super::data_call::{DataCall, Direction};
 use super::mapped::Distances;
 use super::region::{Region, Selection};
-use super::zeroed;
 use crate::boundary::pointer::SourcePtr;
 use crate::memory_form;
 use crate::memory_type::MemoryType;

@@ -3,13 +3,12 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use nczarr::dispatch::{VarData, byte_len};
+use nczarr::dispatch::{VarData, byte_len, zeroed};
 use nczarr::model::{CheckedSlab, DimId, Model};
 use nczarr::{ErrorKind, MemMut, MemRef, NcType, Result};
 
 use super::c_memory::{lend_packed, take_packed};
 use crate::boundary::dispatch_table::{TablePtr, UserSlab};
-use crate::transfer::zeroed;
 use crate::type_space::TypeSpace;
 
 /// The values of one variable. The table converts them.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_int};
 
-use nczarr::dispatch::byte_len;
+use nczarr::dispatch::{byte_len, zeroed};
 use nczarr::model::{Chunking, GroupId, Model, Var, VarFill};
 use nczarr::{ErrorKind, Result, Values};
 
@@ -12,7 +12,6 @@ use super::numbers::{NewObject, Numbers};
 use super::text;
 use crate::boundary::dispatch_table::TablePtr;
 use crate::open_file::NC_GLOBAL;
-use crate::transfer::zeroed;
 use crate::type_space::TypeSpace;
 
 const FILL_VALUE: &str = "_FillValue";
