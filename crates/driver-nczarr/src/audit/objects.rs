@@ -73,7 +73,7 @@ impl Nodes {
     pub(super) fn fault(&self, key: &Key) -> Option<Fault> {
         let path = key.as_str();
         let folders = path.match_indices('/').map(|(at, _)| (&path[..at], &path[at + 1..]));
-        // The innermost node around the object.
+        // Finds the innermost node around the object.
         for (folder, rest) in folders.rev().chain([("", path)]) {
             if self.unlisted.contains(folder) {
                 return None;

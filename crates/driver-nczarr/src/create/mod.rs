@@ -60,7 +60,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.classic_model {
         about.format = Format::NetCdf4Classic;
     }
-    // The owner of a map from outside deletes it.
+    // The caller deletes a map that it passed.
     let undo = request.map.is_none().then(|| undo(mounted, request));
     let model = ModelCell::new(Model::new());
     model.begin();
@@ -92,7 +92,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     Ok(Arc::new(ZarrDataset::new(catalog, committed, undo)))
 }
 
-/// Empties a map from outside, if `clobber` allows it.
+/// Empties a map that the caller passed, if `clobber` allows it.
 fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
     if map.children(&Key::root())?.is_empty() {
         return Ok(());

@@ -77,7 +77,8 @@ impl VarData for GuardedArray {
     }
 
     fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
-        // In this order: a thread that moves chunks makes new users wait, unless they are inside already.
+        // In this order: a thread that moves chunks blocks new users, but not calls inside
+        // `with_stable_keys`.
         self.chunks.with_stable_keys(|| self.gate.write(|| self.array.put(slab, data)))
     }
 

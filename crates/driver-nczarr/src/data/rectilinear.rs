@@ -1,7 +1,6 @@
 //! [`RectilinearArray`]: the data of an array whose chunks differ in shape. Read-only.
 //!
-//! Each chunk is a [`ChunkedArray`] of one chunk. A read asks each chunk for its part and assembles the
-//! parts.
+//! Each chunk is a [`ChunkedArray`] of one chunk. A read gets the part of each chunk and assembles the parts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! The JSON of attributes: as it is or will be stored, as a caller gives it, and as a copy takes it over.
+//! The JSON of attributes: the stored form, the form to store, and the form that a caller or a copy gives.
 
 use std::sync::Arc;
 

@@ -47,8 +47,7 @@ pub(crate) struct NodeStates {
 pub(crate) struct GroupState {
     /// Its current key; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
-    /// The unusual stored name under which the group was found, which this library would not give. The group
-    /// keeps that key.
+    /// The stored name, if this library would not choose it for the group. The group keeps that key.
     pub(crate) stored_name: Option<Box<str>>,
     /// It waits for its key, and has nothing stored.
     pub(crate) waiting: bool,
@@ -64,8 +63,7 @@ pub(crate) struct GroupState {
 pub(crate) struct VarState {
     /// Its current key; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
-    /// The unusual stored name under which the variable was found, which this library would not give. The
-    /// variable keeps that key.
+    /// The stored name, if this library would not choose it for the variable. The variable keeps that key.
     pub(crate) stored_name: Option<Box<str>>,
     /// It waits for its key, and has nothing stored.
     pub(crate) waiting: bool,
@@ -221,8 +219,8 @@ impl NodeStates {
         group.join(&node_name::escaped(name, self.escapes_names))
     }
 
-    /// Returns the key of `name` in a group; `child` is `None` for a new node. A node found under an unusual
-    /// stored name keeps that key.
+    /// Returns the key of `name` in a group; `child` is `None` for a new node. A node with an unusual stored
+    /// name keeps its key.
     pub(crate) fn key_of(&self, group: &Key, name: &str, child: Option<NodeId>) -> Result<Key> {
         let found = match child {
             Some(NodeId::Var(id)) => self.var(id)?.stored_name.as_deref(),

@@ -1,6 +1,6 @@
-//! [`Admission`]: an edit passes it before the model applies it.
+//! [`Admission`]: checks an edit before the model applies it.
 //!
-//! An edit has two steps. [`Admission::begin_edit`] asks the storage for the facts that only it has.
+//! An edit has two steps. [`Admission::begin_edit`] fetches facts that only the storage has.
 //! [`Admission::check`] then checks the edit, and the model applies it, both under the lock of
 //! [`NodeStates`]. If another edit or a move came between, the storage is asked again. `edit_check` has the
 //! rules.
@@ -20,7 +20,7 @@ use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::source_type::SourceType;
 use crate::write::commit::Committer;
 
-/// The rule that decides whether the format and the stored objects allow an edit.
+/// Decides whether the format and the stored objects allow an edit.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'c> {
     pub(crate) catalog: &'c Catalog,
@@ -54,7 +54,7 @@ impl Admission<'_> {
                     continue;
                 }
                 if (self.catalog.model.edition(), state.move_count) != (edition, moves) {
-                    // Another edit or a move came between, so the question may have been the wrong one.
+                    // Another edit or a move came between, so the facts may be about the wrong key.
                     continue;
                 }
             }

@@ -30,7 +30,7 @@ pub(crate) fn no_var(id: VarId) -> Error {
     ErrorKind::NotVar.context(format!("{id:?}"))
 }
 
-/// The kind of layout change, which selects the error once the variable has data.
+/// The kind of a layout change. It selects the error if the variable has data.
 #[derive(Clone, Copy)]
 enum LateChange {
     Layout,
@@ -307,8 +307,8 @@ impl EditCheck<'_> {
         }
     }
 
-    /// Checks whether unwritten elements may have another value than the attribute `_FillValue`. Readers of
-    /// Zarr V2 take one for the other, and so does NCZarr.
+    /// Checks whether unwritten elements may have another value than the attribute `_FillValue`. Zarr V2 and
+    /// NCZarr do not distinguish the two.
     fn check_unwritten(&self, id: VarId) -> Result<()> {
         let var = self.model.var(id)?;
         let is_separate = self.catalog.flavour != Flavour::NcZarr

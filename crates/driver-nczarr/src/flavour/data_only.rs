@@ -1,4 +1,4 @@
-//! One array for its data alone: its shape, without dimensions that others share.
+//! Loads one array for its data: its shape, with dimensions of its own.
 
 use std::sync::Arc;
 

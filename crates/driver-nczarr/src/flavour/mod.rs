@@ -35,7 +35,7 @@ pub(crate) fn link(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBu
     }
 }
 
-/// Gives a tree with one array the meaning that its data need: neither names of dimensions nor attributes.
+/// Builds the model of a tree with one array, for its data: its dimensions are not shared.
 ///
 /// # Errors
 /// As [`link`] of a plain store.

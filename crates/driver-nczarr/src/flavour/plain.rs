@@ -172,7 +172,7 @@ fn resolve_dims(
     Ok(ids)
 }
 
-/// Finds the declared dimension of this name that `add_group` sees.
+/// Finds the declared dimension of this name that `group` sees.
 fn find_declared(model: &Model, group: GroupId, name: &str, declared: usize) -> Option<DimId> {
     let mut here = (declared > 0).then_some(group);
     while let Some(group) = here.and_then(|id| model.group(id).ok()) {
@@ -184,7 +184,7 @@ fn find_declared(model: &Model, group: GroupId, name: &str, declared: usize) -> 
     None
 }
 
-/// Finds or adds the dimension `given` of `add_group` with this length. If the name has another length, the
+/// Finds or adds the dimension `given` of `group` with this length. If the name has another length, the
 /// dimension gets another name and is reported in `others`.
 fn find_or_add_dim(
     model: &mut Model,

@@ -145,7 +145,8 @@ fn renamed<'t>(members: &ObjectMembers<'t>, names: &[(&str, &'static str)]) -> O
     members.iter().map(|(name, value)| (name_of(name), value.clone())).collect()
 }
 
-/// Returns the attributes with NCZarr's own, `ours`, and then the recorded types; `None` if there is nothing.
+/// Returns the attributes, followed by NCZarr's own (`ours`) and the recorded types; `None` if there are
+/// none.
 fn current_attrs<'t>(
     documents: NodeDocuments<'_, 't>,
     ours: Vec<(&'static str, Value<'t>)>,

@@ -1,4 +1,4 @@
-//! Members of documents: reading lists of sizes, and errors.
+//! Reads members of documents that are lists of sizes, and makes errors about members.
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::Key;

@@ -39,7 +39,7 @@ pub(crate) fn map_indices<T: Send>(count: usize, step: usize, work: impl Fn(usiz
 pub(crate) fn reserve_memory() {
     const BYTES: usize = 96 << 10;
     let mut memory = std::hint::black_box(Vec::<u8>::with_capacity(BYTES));
-    // Failure is harmless.
+    // If it fails, nothing is lost but time.
     PageRange::pages_of(&OutBuf::new(memory.spare_capacity_mut())).populate_range(0, BYTES);
 }
 

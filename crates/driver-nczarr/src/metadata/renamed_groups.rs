@@ -5,8 +5,8 @@ use nczarr_storage::Key;
 /// The most names that [`resolve_renamed`] tries for one reference.
 const MAX_CANDIDATES: usize = 64;
 
-/// Calls `recover_renamed` with a full name. If that fails, tries the names that renamed groups may give it;
-/// succeeds if all matches agree.
+/// Calls `find` with a full name. If that fails, tries the names that renamed groups may give it; succeeds if
+/// all matches agree.
 pub(crate) fn resolve_renamed<T: PartialEq>(
     name: &str,
     displaced: &[Key],

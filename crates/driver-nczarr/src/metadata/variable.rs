@@ -38,7 +38,7 @@ pub(crate) struct ReadContext<'a> {
     /// Keep the parts that only writing needs.
     pub(crate) keep: bool,
     pub(crate) codecs: CodecCache,
-    /// Documents that the storage refused and that count as absent.
+    /// Refused documents that count as absent.
     pub(crate) refused: RefusedDocuments,
 }
 

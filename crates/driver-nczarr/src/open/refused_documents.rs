@@ -2,8 +2,8 @@
 //!
 //! A server without permission to list answers 403 for a missing key. Each node has one main document; the
 //! others are optional or impossible. So a refused document counts as absent if the main one is readable.
-//! Attributes may be missed that way, which is a fault, unless the server also refuses a key that certainly
-//! does not exist.
+//! Refused attributes may exist all the same, so they are a fault, unless the server also refuses a key that
+//! certainly does not exist.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

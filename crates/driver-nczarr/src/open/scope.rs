@@ -1,7 +1,7 @@
 //! Step 1 of opening, scope: the part of the store to read ([`ReadScope`]).
 //!
-//! A program may need one variable only. Then the cost of opening does not depend on the size of the store. A
-//! narrow scope that does not determine the variable fully yields nothing, and the next wider one is tried.
+//! A program may need one variable only. Then the cost of opening does not depend on the size of the store.
+//! If a narrow scope does not determine the variable fully, the next wider one is tried.
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{MountedMap, OpenRequest};

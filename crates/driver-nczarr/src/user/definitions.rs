@@ -89,7 +89,7 @@ fn one(model: &Model, id: TypeId) -> Result<String> {
 
 /// Defines the types of all groups: `lists` has the `types` of each group that defines some.
 ///
-/// `recover` are groups that were renamed after types were referred to.
+/// `displaced` are groups that were renamed after references to their types were stored.
 ///
 /// # Errors
 /// `NC_ENCZARR` with the type and its invalid part.

@@ -100,8 +100,8 @@ pub(super) struct EncodingBuilder<'a> {
 }
 
 impl EncodingBuilder<'_> {
-    /// Builds the encoding of a type in a fixed number of bytes; `None` if it has none. `format`: only a form
-    /// that its other readers open, a record of fields that are neither records nor arrays.
+    /// Builds the encoding of a type in a fixed number of bytes; `None` if it has none. `format`: other
+    /// readers of this format must open the encoding, so fields of a record are neither records nor arrays.
     pub(super) fn build(&self, id: TypeId, format: Option<ZarrFormat>) -> Option<Result<ElementEncoding>> {
         let ty = NcType::User(id);
         self.levels(id, 0, &mut HashMap::new())?;

@@ -35,8 +35,8 @@ pub(crate) type UndoCreate = Box<dyn Fn() -> Result<()> + Send + Sync>;
 /// Stores the metadata of a dataset.
 pub(crate) struct Committer {
     catalog: Arc<Catalog>,
-    /// Held while metadata is written, and taken before the states of nodes. These writes run on the calling
-    /// thread and on threads of their own. So no other task runs meanwhile, and none is waited for.
+    /// Held while metadata is written, and taken before the states of nodes. The writes run on the calling
+    /// thread and on new threads, not on the pool, whose tasks may wait for this lock.
     committed: Mutex<CommittedMetadata>,
     undo: Option<UndoCreate>,
 }
@@ -85,8 +85,8 @@ impl Committer {
         }
     }
 
-    /// Writes all changed metadata. `finally`: define mode is over, so consolidated metadata is written too;
-    /// before that it is removed.
+    /// Writes all changed metadata. `finally`: define mode is over, so consolidated metadata is written too.
+    /// Otherwise it is removed.
     ///
     /// # Errors
     /// Errors of the storage. Documents written before the error stay; the next call writes the rest.
@@ -170,7 +170,7 @@ impl Committer {
         let is_unaware = !(committed.consolidate || is_only_writer(&self.catalog, committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?;
         if is_unaware && committed.legacy.is_some() {
-            // Before the documents, which it needs in the current style.
+            // Before the documents: consolidated metadata needs them in the current style.
             committed.consolidate = is_consolidated(&self.catalog)?;
         }
         // Consolidated metadata needs all documents in the current style.
@@ -203,7 +203,7 @@ impl Committer {
         for level in levels.iter().rev() {
             self.documents().store(&model, level, committed)?;
         }
-        // After the documents: later writes repeat them.
+        // After the documents: consolidated metadata that another writer stores later includes them.
         if is_unaware && !committed.consolidate && is_consolidated(&self.catalog)? {
             committed.consolidate = true;
             if !finally {

@@ -1,7 +1,7 @@
 //! Checks of documents that several processes store for the same node (`Options::collective`).
 //!
-//! The merge of `merge` would let the last writer win. Here a definition that differs from the stored one is
-//! an error. Lengths of unlimited dimensions and attributes may differ.
+//! `merge` would let the last writer win. Here a definition that differs from the stored one is an error.
+//! Lengths of unlimited dimensions and attributes may differ.
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::Limits;
@@ -18,7 +18,7 @@ use crate::metadata::v3::document::CONSOLIDATED;
 const ATTRIBUTES: &str = "attributes";
 const SHAPE: &str = "shape";
 
-/// Checks that `ours` defines what the stored document `old` defines, apart from what `base` had before.
+/// Checks that the definitions in `ours` that `base` lacks agree with the stored document `old`.
 ///
 /// # Errors
 /// `NC_ENAMEINUSE` with the member that differs.

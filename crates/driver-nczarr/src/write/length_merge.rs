@@ -44,7 +44,7 @@ impl LengthMerge {
     }
 
     /// Extends the model's dimensions to the lengths of a stored document; returns whether one grew.
-    /// `merge_v3`: the document is the only one of its node (V3).
+    /// `joined`: the document is the only one of its node (V3).
     ///
     /// # Errors
     /// `NC_EBADDIM` for a dimension that the model does not have.
@@ -92,8 +92,7 @@ impl LengthMerge {
         }
     }
 
-    /// Raises the lengths in `merge_document`, which is about to be stored, to those in `other`, which is
-    /// stored.
+    /// Raises the lengths in `document`, which is about to be stored, to those in `other`, which is stored.
     pub(crate) fn raise(&self, document: &mut Json, other: &Json) {
         let lengths = self.lengths(other);
         let greater = |dim: DimId, len: &Json| {

@@ -16,9 +16,9 @@ use crate::write::merge_v3;
 #[derive(Debug)]
 pub(crate) struct MergedDocument {
     pub(crate) text: String,
-    /// Names whose listing is in doubt. Either we have always listed them and the stored list lacks them: the
-    /// node may be gone, or its writer did not know it. Or the stored list adds them: a rename may not be
-    /// complete.
+    /// Names whose listing is in doubt. The stored list may lack a name that this session stored: the node
+    /// may be gone, or the other writer did not know it. Or the stored list has a new name: a rename may be
+    /// incomplete.
     pub(crate) doubtful: Vec<String>,
 }
 

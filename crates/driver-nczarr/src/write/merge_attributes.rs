@@ -187,7 +187,7 @@ fn merge_records(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -
     let touched = AttributeChanges::new(attrs, [ours, base], types);
     let merged = match ours {
         Some(ours) => apply_changes(ours, base, found),
-        // We no longer have a record.
+        // This session has no record any more.
         None => found.map(|found| {
             apply_changes(&Json::Object(Object::new()), base, Some(found)).unwrap_or(Json::Null)
         }),

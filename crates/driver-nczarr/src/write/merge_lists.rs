@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::metadata::attributes::NCZARR_GROUP;
 use crate::metadata::json::{Json, Object};
 
-/// Adds the names that other writers added: those in `other` that are neither in ours nor in `base`. Names in
-/// `base` only were removed by us.
+/// Adds the names that other writers added: those in `other` that are neither in `ours` nor in `base`. This
+/// session removed the names that only `base` has.
 pub(crate) fn merge_lists(
     ours: &mut Json,
     base: &Json,

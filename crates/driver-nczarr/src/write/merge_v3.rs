@@ -22,8 +22,8 @@ const NODE_TYPE: &str = "node_type";
 const SHAPE: &str = "shape";
 
 /// Returns the document to store in place of `other`: the changes from `base` (last stored) to `ours` applied
-/// to `other` (stored now). Names in `gone` are not listed; `doubtful` gets the names that
-/// `MergedDocument` reports.
+/// to `other` (stored now). Names in `gone` are not listed; `missing` gets the names that `MergedDocument`
+/// reports.
 ///
 /// # Errors
 /// `NC_ENCZARR` if the stored node is of another type, or an array of another rank.

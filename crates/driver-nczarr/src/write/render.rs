@@ -238,7 +238,7 @@ impl Renderer<'_> {
     }
 
     /// Appends one attribute, in its stored form if its value is unchanged.
-    #[allow(clippy::too_many_arguments)] // What of it is there decides which of them count.
+    #[allow(clippy::too_many_arguments)] // The arguments belong to no common struct.
     fn write_attribute(
         &self,
         model: &Model,

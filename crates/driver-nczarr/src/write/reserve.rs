@@ -1,10 +1,11 @@
 //! Reservation of indices at the end of an unlimited dimension, also among writers in other processes.
 //!
-//! One document is the point where writers meet: a conditional update of its length hands out the indices. It
-//! is the group's document that declares the dimension, or in plain Zarr an array along it: the first by key
-//! that is not the dimension's coordinate. The other documents follow, raised by maximum: data arrays, then
-//! coordinates, then consolidated metadata. Each step replaces one document, so readers of consolidated
-//! metadata always find equal lengths. If a writer stops in between, the next reservation does the rest.
+//! One document is the point where writers meet: a conditional update of its length hands out the indices. In
+//! NCZarr it is the document of the group that declares the dimension. In plain Zarr it is the document of an
+//! array along it: the first by key that is not the dimension's coordinate. Then the lengths in the other
+//! documents are raised: data arrays, coordinates, consolidated metadata. Each step replaces one document, so
+//! readers of consolidated metadata always find equal lengths. If a writer stops in between, the next
+//! reservation does the rest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -447,8 +447,8 @@ impl StoreJob<'_> {
                 missing = merged.doubtful;
                 Ok(())
             })?;
-            // A node that another writer moved away is not listed again; a node that a writer only did not
-            // know is.
+            // A node that another writer moved away is not listed again. A node that the other writer did not
+            // know is listed.
             let before = gone.len();
             for name in missing {
                 if !self.documents.is_node(&key.parent().unwrap_or_default(), &name)? {

@@ -1,4 +1,5 @@
-//! Names that Zarr V3 nodes cannot have. The driver stores them under other names, with the true name beside.
+//! Names that Zarr V3 nodes cannot have. The driver stores such nodes under other names and records the true
+//! name.
 
 use nczarr_dispatch::{Dataset, Options, Place};
 use nczarr_model::{ErrorKind, GroupId, NcType};

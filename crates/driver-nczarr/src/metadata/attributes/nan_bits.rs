@@ -1,4 +1,4 @@
-//! NaNs with unusual bits: `_nczarr_attr` keeps their bits in the member `nan_bits`.
+//! NaNs with unusual bits: `_nczarr_attr` keeps their bits in the member `nan`.
 //!
 //! JSON has only `"NaN"`. `{"types": {"a": "<f4"}, "nan": {"a": ["ffc00000"]}}` gives the bits of each NaN of
 //! an attribute in order. Readers that do not know the member still read NaN.

@@ -1,9 +1,9 @@
 //! Text that is not UTF-8, which JSON cannot hold: `_nczarr_attr` keeps its bytes in the member `bytes`.
 //!
-//! The attribute itself holds the bytes read as Latin-1, the most likely encoding; readers that do not know
-//! the member read that. `{"types": {"a": ">S1"}, "bytes": {"a": "sEM="}}` gives the bytes in base64. For a
-//! list of strings it is a list, with `null` for each string that is valid UTF-8. A record that does not fit
-//! the attribute is ignored: another program has changed the value.
+//! The attribute itself holds the bytes decoded as Latin-1, the most likely encoding. Readers that do not
+//! know the member read that text. `{"types": {"a": ">S1"}, "bytes": {"a": "sEM="}}` gives the bytes in
+//! base64. For a list of strings it is a list, with `null` for each string that is valid UTF-8. A record that
+//! does not fit the attribute is ignored: another program has changed the value.
 
 use std::borrow::Cow;
 

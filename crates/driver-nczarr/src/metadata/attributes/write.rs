@@ -117,7 +117,7 @@ fn list<T>(values: &[T], out: &mut String, item: impl Fn(&T, &mut String)) {
     }
 }
 
-/// Returns the object or list that `raw_text` spells, if storing it loses only blanks and escapes.
+/// Returns the object or list that `text` spells, if storing it loses only blanks and escapes.
 fn structure(text: &str, limits: &Limits) -> Option<Json> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;

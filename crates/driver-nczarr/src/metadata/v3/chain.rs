@@ -5,8 +5,8 @@
 //! the rest as filters, whose [`CodecKind`] is their position. An unknown codec does not fail the variable:
 //! it becomes the chain's `problem`.
 //!
-//! Before `bytes`, elements have no byte order in V3. Filters here see them in the order that `bytes` will
-//! store, so types in their descriptions get that order. Without `bytes` the order is little-endian.
+//! Before `bytes`, elements have no byte order in V3. Filters here get them in the order that `bytes` stores,
+//! and types in their descriptions have that order. Without `bytes` the order is little-endian.
 //!
 //! Source: Zarr V3 core specification, its registered codecs, and the codecs of real writers in the format
 //! notes.

@@ -106,7 +106,7 @@ pub(crate) fn shown_filters(
     let found: Vec<Serde> = inner.iter().map(|codec| describe(&**codec)).collect();
     match made() {
         Ok(made) if made == found => kept.iter().map(|spec| complete(spec, registry)).collect(),
-        // Another writer changed the codecs; they count.
+        // Another writer changed the codecs, so the stored ones are shown.
         _ => stored,
     }
 }

@@ -160,7 +160,7 @@ impl LayoutPlanner<'_> {
     }
 
     /// Returns the stored type of a new variable: strings with a declared length are bytes, others text of
-    /// any length. `source_type` is the type that a copy took from its source.
+    /// any length. `given` is the stored type that the caller gave.
     fn data_type(&self, model: &Model, id: VarId, given: Option<&SourceType>) -> Result<DataType> {
         let var = model.var(id)?;
         if let Some(data) = given.and_then(|given| given.of(model, var.xtype, var.endian, self.registry)) {

@@ -1,9 +1,9 @@
 //! Conversion between the `data_type` member of Zarr V3 and [`DataType`].
 //!
 //! Stored types have V2's names here (`<i4`, `|V5`, a list of fields), so all rules for types serve both
-//! versions. V3 has the byte order in a codec; it is passed in. The registry provides further types, under
-//! names that are free. A type that neither has (`int4`, `float8_e5m2` …) keeps its name: it is listed, but
-//! its data cannot be read.
+//! versions. V3 has the byte order in a codec, so the caller passes it. The registry provides further types,
+//! under names that are free. A type that neither has (`int4`, `float8_e5m2` …) keeps its name: it is listed,
+//! but its data cannot be read.
 //!
 //! Source: Zarr V3 core specification, its registered extensions, and the types of real writers in the format
 //! notes.

@@ -365,8 +365,8 @@ fn push_closed(tree: &mut RawTree, parent: usize, place: NodeLocation, why: Erro
     });
 }
 
-/// Drops folders without metadata that turned out to have no node. `listed_children`: only folders in
-/// broken groups were searched.
+/// Drops folders without metadata that turned out to have no node. `listed`: only folders in broken groups
+/// were searched.
 fn drop_empty_folders(tree: &mut RawTree, listed: bool) {
     let was_searched =
         |group: &RawGroup| !listed || group.parent.is_some_and(|parent| tree.groups[parent].damage.is_some());
