@@ -32,7 +32,7 @@ const TOUCHES: u8 = 16;
 #[derive(Debug)]
 pub(crate) struct CachedChunk<D> {
     pub(crate) index: ChunkIndex,
-    /// The elements. They are shared with a running write-back, and copied before a change then.
+    /// The elements. A running write-back shares them; a change during it copies them first.
     pub(crate) data: Arc<D>,
     pub(crate) cost: usize,
     /// Elements written since the last write-back; `None`: unchanged.
@@ -285,7 +285,7 @@ impl<D: HasByteView> ChunkCache<D> {
         self.stamps.get().map_or(0, |stamps| stamps[place_of_stamp(index)].load(Ordering::SeqCst))
     }
 
-    /// Calls `with_chunk` with the chunk's entry, if there is one.
+    /// Calls `look` with the chunk's entry, if there is one.
     pub(crate) fn with_chunk<R>(&self, index: &[u64], look: impl FnOnce(&CachedChunk<D>) -> R) -> Option<R> {
         let (group, tag) = self.table.get()?.find(index);
         for (_, slot) in group.tagged(tag) {
@@ -467,8 +467,8 @@ impl<D: HasByteView> ChunkCache<D> {
     }
 
     fn remove_if(&self, index: &ChunkIndex, condition: impl Fn(&CachedChunk<D>) -> bool) {
-        // Locked before the test for emptiness: another thread may insert the first chunk, read before
-        // `mark_stale`.
+        // Locked before the test for emptiness, because another thread may be inserting the first chunk,
+        // which it read before `mark_stale`.
         let _moving = self.moving();
         if self.is_empty() {
             return;

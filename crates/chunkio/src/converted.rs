@@ -12,7 +12,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::elements::count;
 
-/// Stored bytes whose order is changed at a time.
+/// The number of stored bytes that are reversed at a time.
 const REVERSED: usize = 4 << 10;
 
 static INFO: FilterInfo = FilterInfo::new("data type", "");
@@ -24,7 +24,7 @@ pub(crate) struct ConvertedElements {
     /// The size of an element as stored, and in memory.
     stored: usize,
     held: usize,
-    /// The size of the units whose bytes are stored in reverse; 1: no unit is.
+    /// The size of the units that are stored with their bytes reversed; 1: no bytes are reversed.
     reversed: usize,
 }
 

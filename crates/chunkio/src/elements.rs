@@ -2,7 +2,7 @@
 //! records with fields of both orders, and half floats.
 //!
 //! It is the first stage of a filter plan and converts all elements of a chunk at once. The pieces of an
-//! element are fixed when the array is created ([`ElementPiece`]). It does not know the meaning of fields.
+//! element ([`ElementPiece`]) are known when the array is created. It does not know the meaning of fields.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! [`FixedSize`]: elements of fixed size, native in memory.
 //!
-//! One kernel pass after the called filters converts stored bytes. [`crate::read`] and [`crate::write`]
+//! After the called filters, one kernel pass converts the stored bytes. [`crate::read`] and [`crate::write`]
 //! transfer data without a whole chunk in this form.
 
 use nczarr_model::convert::{self, Half};

@@ -13,7 +13,7 @@ use nczarr_runtime::{Allocation, OutBuf};
 /// Larger scratch buffers are freed after use.
 const KEEP: usize = 32 << 20;
 
-/// Buffers from this size on are reused, since first use of new memory costs more than the work on it.
+/// Buffers from this size on are reused, because the page faults of new memory cost more than the work on it.
 const REUSED: usize = 16 << 10;
 
 /// The maximum of bytes kept for reuse in the process.

@@ -38,7 +38,7 @@ impl<'a> TransferOutcome<'a> {
         }
     }
 
-    /// Whether the transfer is stopped, also by the signal of its call.
+    /// Whether an error or a cancelled call stopped the transfer.
     pub(crate) fn is_stopped(&self) -> bool {
         if self.signal.as_ref().is_some_and(StopSignal::is_stopped) {
             self.fail(StopSignal::error());

@@ -1,7 +1,7 @@
 //! [`FilterPlan`]: the compiled filters of an array.
 //!
-//! First filters that only move bytes ([`Stage`]) become part of the [`ChunkLayout`], which kernels process
-//! in one pass. Other filters are called, between two buffers per thread. The plan knows stages, but no
+//! Leading filters that only move bytes ([`Stage`]) become part of the [`ChunkLayout`], which kernels process
+//! in one pass. The plan calls the other filters, with two buffers per thread. The plan knows stages, but no
 //! filter names.
 
 use std::ops::Range;

@@ -15,8 +15,8 @@ use crate::project::{ChunkPart, StridedRun};
 /// The maximum number of ranges per chunk that justify a partial read.
 const MOST: usize = 1024;
 
-/// The gap between two ranges, in bytes, that is read rather than split into two requests. In shards, ranges
-/// of a chunk are not read one by one, so this avoids a copy.
+/// Returns the largest gap between two ranges, in bytes, that one request reads. A chunk in a shard with
+/// several ranges is read whole, so joining them avoids a copy.
 pub(crate) const fn worth_reading(remote: bool, in_shards: bool) -> usize {
     match (remote, in_shards) {
         (true, _) => 512 << 10,
@@ -25,7 +25,7 @@ pub(crate) const fn worth_reading(remote: bool, in_shards: bool) -> usize {
     }
 }
 
-/// The gap between two ranges, in decoded bytes, that is decoded rather than skipped.
+/// Returns the largest gap between two ranges, in decoded bytes, that is decoded rather than skipped.
 pub(crate) const fn worth_decoding() -> usize {
     1 << 10
 }

@@ -152,8 +152,8 @@ impl ChunkRead<'_> {
         Ok(self.outcome.finish(&self.engine.name))
     }
 
-    /// Whether the read is a short copy of stored bytes. Then the calling thread reads too, since waking a
-    /// second thread takes a good part of its time: boxes of unfiltered chunks gain a third.
+    /// Whether the read is a short copy of stored bytes. Then the calling thread reads too, because waking
+    /// another thread takes a large part of the time. Boxes of unfiltered chunks gain a third.
     fn is_short_copy(&self) -> bool {
         let engine = self.engine;
         self.total < STREAM && engine.form.plan.is_plain() && engine.shards.is_none() && !self.caps.remote

@@ -98,7 +98,8 @@ impl ChunkWrite<'_> {
             if waits || (sole && self.lot > 1) {
                 engine.store_with_others(&part.index, self.lot)?;
             } else if sole {
-                // More threads gain nothing: it is stored while it is in the processor's caches.
+                // Stored at once, while it is in the processor's caches: waiting for other chunks gains
+                // nothing.
                 engine.write_back(&part.index)?;
                 engine.cache.remove_clean(&part.index);
             }

@@ -1,10 +1,10 @@
 //! [`RecordClaims`]: the written records of a variable, and those that are being written.
 //!
-//! A writer claims whole records first, so they need no fill values. If they are needed earlier (to count,
-//! read or partly write them), another thread fills them and marks the claim; the writer then writes again.
-//! So no thread waits for a writer, which may wait for it.
+//! A writer claims whole records before it writes them, so they need no fill values. Another thread may need
+//! them earlier, to count, read or partly write them. It fills them and marks the claim, and the writer then
+//! writes again. So no thread waits for a writer that may wait for it.
 //!
-//! It only does the bookkeeping of record numbers; `growth` fills and writes.
+//! This module only keeps record numbers; `growth` fills and writes the records.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl RecordClaims {
         self.number
     }
 
-    /// Records that the records from [`RecordClaims::end`] to `end` are filled.
+    /// Marks the records from [`RecordClaims::end`] to `end` as filled.
     pub(crate) fn filled(&mut self, end: u64) {
         let units = self.end()..end;
         self.list.push(RecordClaim { units, writer: None, settled: true, disturbed: false });
@@ -74,13 +74,13 @@ impl RecordClaims {
         Some(claim.units.clone())
     }
 
-    /// Records that the result of [`RecordClaims::unfilled`] is filled.
+    /// Marks the result of [`RecordClaims::unfilled`] as filled.
     pub(crate) fn settle(&mut self, units: &Range<u64>) {
         self.list.iter_mut().filter(|claim| claim.units == *units).for_each(|claim| claim.settled = true);
         self.advance();
     }
 
-    /// Records that a writer has written all its records. `false`: some were filled meanwhile, and it must
+    /// Ends the write of a claim. `false`: some of its records were filled meanwhile, so the writer must
     /// write again.
     pub(crate) fn written(&mut self, number: u64) -> bool {
         let of_it = |claim: &&mut RecordClaim| claim.writer == Some(number);
@@ -95,7 +95,7 @@ impl RecordClaims {
         !disturbed
     }
 
-    /// Records that a writer gave up; its unfilled records must be filled on demand.
+    /// Ends a failed write of a claim. Its unfilled records are filled on demand.
     pub(crate) fn lost(&mut self, number: u64) {
         for claim in self.list.iter_mut().filter(|claim| claim.writer == Some(number)) {
             (claim.writer, claim.disturbed) = (None, false);
@@ -104,7 +104,7 @@ impl RecordClaims {
         self.advance();
     }
 
-    /// Splits a claim so that none has records on both sides.
+    /// Splits the claim that has records on both sides of `at`.
     fn split(&mut self, at: u64) {
         if let Some(place) = self.list.iter().position(|claim| claim.units.start < at && at < claim.units.end)
         {
@@ -122,7 +122,7 @@ impl RecordClaims {
             }
             self.ready = self.ready.max(claim.units.end);
         }
-        // A marked writer must learn of it.
+        // A claim stays until its writer has seen the mark.
         let ready = self.ready;
         self.list.retain(|claim| claim.units.end > ready || claim.writer.is_some());
         // Finished claims are joined while an earlier writer is active.

@@ -23,7 +23,7 @@ use crate::offsets;
 use crate::store::FileStore;
 use crate::write::{self, RECORDS_AT};
 
-/// The number of records of a streaming file: unknown. All bits are set in either width.
+/// The number of records if it is unknown, as in a streaming file: all bits are set, in 32 or 64 bits.
 const UNTOLD: u64 = u64::MAX;
 
 /// The unit that storage writes atomically.
@@ -77,7 +77,7 @@ impl ClassicDataset {
         let layout = offsets::decide(kind, model, &rooms, spacing, Some(&current.layout))?;
         let header = |records| {
             let mut header = write::header(kind, model, &rooms, &layout, records)?;
-            // The rest of a longer old header has no meaning, but is cleared.
+            // Zeros replace the rest of a longer old header.
             header.resize(header.len().max(stored.len()), 0);
             Ok::<_, Error>(header)
         };
@@ -90,7 +90,8 @@ impl ClassicDataset {
         let mut counted = committed.records;
         if !range.is_empty() {
             if counted.is_none() {
-                // An unknown number of records is set by the first write. The counted data are stored before.
+                // The first write sets an unknown number of records, after the data that it counts are
+                // stored.
                 let records = self.records(model);
                 new = header(records)?;
                 range = difference(stored, &new);

@@ -1,8 +1,8 @@
 //! [`HeaderCursor`]: reads the numbers, names and values of a header in order.
 //!
-//! The file is read in blocks, and values are converted directly, so no data are twice in memory. Memory is
-//! allocated only for counts that the rest of the file can contain. Memory for names, values, tables and
-//! copies is counted first; together it may exceed the file by a limit.
+//! The cursor reads the file in blocks and converts values directly, so no data are in memory twice. It
+//! allocates memory only for counts that fit the rest of the file. It counts the memory for names, values,
+//! tables and copies before each allocation. The sum may exceed the size of the file by `Limits::metadata`.
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
@@ -222,7 +222,7 @@ impl<'s> HeaderCursor<'s> {
         }
     }
 
-    /// Reads a name, which is not empty and will be in memory `more` additional times.
+    /// Reads a name that is not empty. `more`: the number of further copies of the name in memory.
     ///
     /// # Errors
     /// `NC_EBADNAME` for an empty one; as [`HeaderCursor::number`] and [`HeaderCursor::charge`].

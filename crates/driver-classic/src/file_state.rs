@@ -84,7 +84,7 @@ impl FileState {
                 array: OnceLock::new(),
             })
         };
-        // `collect` on results would not know the capacity.
+        // Collecting results does not reserve the capacity.
         let mut vars = Vec::with_capacity(layout.slots.len());
         for of in layout.slots.iter().zip(model.vars()) {
             vars.push(here(of)?);

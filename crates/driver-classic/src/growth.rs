@@ -1,8 +1,8 @@
 //! Prepares the file before data of a variable are read or written.
 //!
-//! A new record has fill values in every variable. They are written late: the ready records of each variable
-//! are counted ([`RecordClaims`]), and a write of whole new records needs no fill. All data that are read, or
-//! left by `sync` and `close`, are filled or written.
+//! A new record has fill values in every variable. They are written late, so a write of whole new records
+//! needs none. [`RecordClaims`] counts the ready records of each variable. All data that a program reads, and
+//! all data after `sync` and `close`, are filled or written.
 //!
 //! Each variable has a lock, held while its records are filled, but not while they are written.
 
@@ -31,8 +31,8 @@ impl FileState {
     /// Makes records of a variable ready (a fixed variable is one record). `filling`: whether the dataset is
     /// filled.
     ///
-    /// Records that are being written are waited for, and filled after a while, since the writer may wait for
-    /// this thread.
+    /// Waits a short time for records that another thread is writing, then fills them, because that thread
+    /// may wait for this one.
     ///
     /// # Errors
     /// The storage's error; as [`FileState::here`].
@@ -99,13 +99,12 @@ impl FileState {
         Ok(Some(ClaimedRecords(claims.claim(units.end))))
     }
 
-    /// Records that a claim was written. `false`: some of it was filled meanwhile, so it must be written
-    /// again.
+    /// Ends the write of a claim. `false`: some of it was filled meanwhile, so it must be written again.
     pub(crate) fn written(&self, id: VarId, claimed: &ClaimedRecords) -> bool {
         self.tell(id, |claims| claims.written(claimed.0)).unwrap_or(true)
     }
 
-    /// Records that a claim could not be written: it is filled before it counts.
+    /// Ends a failed write of a claim: its records are filled before they count.
     pub(crate) fn lost(&self, id: VarId, claimed: &ClaimedRecords) {
         self.tell(id, |claims| claims.lost(claimed.0));
     }

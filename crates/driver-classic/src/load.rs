@@ -1,8 +1,8 @@
 //! Converts a header to a model and a layout, and checks its consistency.
 //!
-//! Sizes are computed, never taken from the header. A stated size that no writer stores is ignored if offsets
-//! and file size confirm the computed one. Otherwise a length or the size is damaged, and the variable is not
-//! read. Overlapping sections are rejected.
+//! Sizes are computed, never taken from the header. The header may state a size that no writer stores. If the
+//! offsets and the file size confirm the computed size, the stated one is ignored. Otherwise a length or the
+//! size is damaged, and the variable cannot be read. Overlapping sections are rejected.
 
 use nczarr_dispatch::Fault;
 use nczarr_model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
@@ -98,7 +98,7 @@ fn variable(var: HeaderVar) -> Var {
 }
 
 /// Marks variables whose stated size no writer stores and nothing else confirms. `stated`: sizes and offsets;
-/// `records`: if the header has the number; `size`: of the file.
+/// `records`: the number in the header, if it has one; `size`: of the file.
 fn doubt_sizes(
     model: &mut Model,
     layout: &FileLayout,
@@ -158,9 +158,9 @@ fn confirmed(
     }
 }
 
-/// Returns the problem with a stated size. Writers store it without padding, truncated to 32 bits, as the
-/// number for too large sizes, or as 0 without records. A size that does not fit is accepted only if the file
-/// is that large; in CDF-5 all sizes fit.
+/// Returns the problem with a stated size. Writers store the size with or without padding, and 0 for some
+/// record variables. CDF-1 and CDF-2 store a size beyond 32 bits truncated, or as [`TOO_LARGE`]. The file
+/// must then be large enough for a fixed variable.
 fn doubt(kind: CdfVersion, slot: &VarSlot, stated: u64, size: u64) -> Option<String> {
     let low = |size: u64| size & u64::from(u32::MAX);
     let large =
@@ -173,8 +173,8 @@ fn doubt(kind: CdfVersion, slot: &VarSlot, stated: u64, size: u64) -> Option<Str
     (!fine).then(|| format!("wrong size in the header (expected {len} bytes, found {found})"))
 }
 
-/// If the size of the last record variable is doubtful, so is the distance of records. Offsets confirm the
-/// others.
+/// If the size of the last record variable is doubtful, the size of a record is too. So all record variables
+/// get a problem. Offsets confirm the sizes of the others.
 fn doubt_records(model: &mut Model, layout: &FileLayout) -> Result<()> {
     let records = layout.slots.iter().enumerate().filter(|(_, slot)| slot.record);
     let ids: Vec<_> = records.map(|(at, _)| VarId(at as u32)).collect();

@@ -29,7 +29,7 @@ impl MappedFile {
         Ok(Self { map, file, path })
     }
 
-    /// How many bytes there were when it was opened.
+    /// Returns the number of bytes at opening.
     pub(crate) fn len(&self) -> usize {
         self.map.len()
     }

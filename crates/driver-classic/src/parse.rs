@@ -206,8 +206,8 @@ fn vars(cursor: &mut HeaderCursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
     Ok(vars)
 }
 
-/// Returns the name of a valid entry after the list of variables, which the list has lost. The rest of a
-/// longer old header has only variables of the list, or no valid entry.
+/// Returns the name of a valid entry behind the list of variables, which the list lacks. The rest of a longer
+/// old header also lies there, but has only variables of the list, or no valid entry.
 fn another(cursor: &HeaderCursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
     let mut ahead = cursor.ahead();
     let name = ahead.name(0, &|| String::new()).ok()?;

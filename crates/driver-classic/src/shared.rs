@@ -71,8 +71,8 @@ impl ClassicShared {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Called at the end of a write: whether the dataset was closed without waiting for it. If not, closing
-    /// sees the write.
+    /// Whether the dataset was closed without waiting for writers. If not, a write that ends now is seen by
+    /// the close.
     pub(crate) fn is_left(&self) -> bool {
         fence(Ordering::SeqCst);
         self.left.load(Ordering::Relaxed)

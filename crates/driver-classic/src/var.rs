@@ -142,14 +142,14 @@ impl VarData for ClassicVar {
         if !self.shared.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
-        // A late write does not wait.
+        // A write after the close fails without waiting for the lock.
         self.check_open()?;
         let _writing = self.shared.gate.lock_shared();
         // Checked again under the lock, which prevents moving and closing.
         self.check_open()?;
         let outcome = self.with_current(|current| self.write(current, slab, data));
         match outcome {
-            // A close within this write did not wait, and may have counted too few records.
+            // A close during this write did not wait for it, and may have counted too few records.
             Ok(()) if self.shared.is_left() => Err(self.at_var(
                 ErrorKind::BadId
                     .context("the dataset was closed during the write; the written records may be lost"),

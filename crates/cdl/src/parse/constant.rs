@@ -132,7 +132,7 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
         if body.len() > 18 && suffix.is_empty() && token == digits {
             return Some(Ok(Constant::Opaque(opaque(&body[2..]))));
         }
-        // The digits may include a suffix of `b`. Such a value uses `ub` or `sb` in decimal.
+        // Here `b` is a digit, not the suffix of a byte.
         let ty = suffix_type(suffix)?;
         let value = i128::from_str_radix(std::str::from_utf8(&body[2..]).ok()?, 16).ok()?;
         return Some(int(if negative { -value } else { value }, ty).ok_or_else(range));
@@ -147,7 +147,7 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
             body.len() > 1 && body[0] == b'0' && body.iter().all(|digit| (b'0'..=b'7').contains(digit));
         let value = if octal { i128::from_str_radix(text, 8) } else { text.parse() };
         let value = value.ok().and_then(|value| int(if negative { -value } else { value }, ty));
-        // Floats with enough digits are printed like this, too. Integer types refuse it.
+        // The printer also writes large floats without a point. Integer types refuse such a value.
         if value.is_none() && ty.is_none() && !octal {
             return float(body, negative, NcType::Double).map(Ok);
         }

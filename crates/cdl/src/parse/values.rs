@@ -1,7 +1,7 @@
 //! Converts constants to values of a known type: for attributes, and for data other than plain numbers.
 //!
-//! A number converts to another type only if that type can hold it, or has as many bits. Then its bits count,
-//! as always in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
+//! A number converts to a type that can hold it. It also converts to a type of as many bits, and keeps its
+//! bits: `255` is the byte -1, `-2` the ubyte 254. Text becomes bytes of a char, or strings.
 
 use std::cell::Cell;
 
@@ -433,8 +433,8 @@ pub(super) fn item(
     }
 }
 
-/// Makes a missing element: the default fill value, for a compound of its fields, for other types as stored.
-/// Its size was checked before ([`leaves`]).
+/// Makes a missing element. A number has its type's default fill value, and so has each field of a compound.
+/// Other types have the value of unwritten storage. The caller has checked the size ([`leaves`]).
 pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
     if let NcType::User(id) = ty
         && let TypeClass::Compound { fields, .. } = &model.user_type(id)?.class
@@ -479,11 +479,11 @@ pub(super) fn can_be_left_out(model: &Model, ty: NcType) -> Result<bool> {
     Ok(leaves(model, ty)? <= MOST)
 }
 
-/// Limits the values that are made without text before their elements are stored.
+/// Limits the number of values that no text gives, before their elements are stored.
 #[derive(Debug)]
 pub(super) struct ValueBudget {
     left: Cell<usize>,
-    /// Number of values made without text.
+    /// The number of values that no text gave.
     left_out: Cell<usize>,
 }
 
@@ -507,7 +507,7 @@ impl ValueBudget {
         Ok(())
     }
 
-    /// Counts bytes that are made again.
+    /// Counts the bytes of a copy.
     pub(super) fn again(&self, bytes: usize) {
         self.left.set(self.left.get().saturating_sub(bytes / size_of::<Item>()));
     }
@@ -517,7 +517,7 @@ impl ValueBudget {
         self.left.get() <= MOST
     }
 
-    /// Returns the number of values made without text.
+    /// Returns the number of values that no text gave.
     pub(super) fn left_out(&self) -> usize {
         self.left_out.get()
     }

@@ -298,7 +298,7 @@ impl<'r, 't> VarWriter<'r, 't> {
     }
 
     /// Writes missing values of user-defined elements: numbers become the fill values of their types, where
-    /// the storage would have zeros. Of an unlimited dimension, the last row is completed. If very many
+    /// the storage would have zeros. Along an unlimited dimension, the last row is completed. If very many
     /// values are missing, they stay unwritten, so that a short text cannot fill a disk.
     fn pad(&mut self, place: &LeafBlock<'_>, done: u64, at: usize) -> Located<()> {
         let here = |error| (at, error);

@@ -1,8 +1,8 @@
 //! Access to stored chunks as bytes: [`EncodedChunks`] for [`ChunkedArray`].
 //!
-//! A read first stores the changes of its chunks in the cache. A write and an erasure hold the claim on the
-//! object, as all writes do, and then drop the cached chunk. Bytes are decoded before they are stored, unless
-//! the caller vouches for them.
+//! A read first stores the cached changes of its chunks. A write and an erasure hold the claim on the object,
+//! as all writes do, and then drop the cached chunk. Before bytes are stored, they are decoded, unless the
+//! caller requests to check their length only.
 
 mod describe;
 mod read;

@@ -17,7 +17,7 @@ use crate::spec::ObjectForm;
 use crate::threads;
 
 impl<F: ElementKind> ArrayEngine<F> {
-    /// Stores the changes of some chunks in the cache.
+    /// Stores the cached changes of some chunks.
     fn store_cached(&self, chunks: &[ChunkIndex]) -> Result<()> {
         if self.cache.is_empty() {
             return Ok(());

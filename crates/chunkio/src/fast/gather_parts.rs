@@ -1,8 +1,8 @@
 //! Gathers a chunk part by part.
 //!
-//! Applies to unfiltered chunks in the order of their elements: each part is in the near caches when the map
-//! takes it, and the whole chunk needs no memory. Partial chunks fall back to a single part, since elements
-//! outside must be filled.
+//! Applies to unfiltered chunks, in the order of their elements. Each part is in the processor's caches when
+//! the map takes it, and the whole chunk is never in memory. A partial chunk falls back to a single part,
+//! because the elements outside must be filled.
 
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! | file | condition | fallback | gain | row |
 //! |---|---|---|---|---|
 //! | `cached_chunk` | a slab or element in one cached chunk, of the array's type | `stored_element`, `read` | no figure | one element that is kept |
-//! | `stored_element` | an element of an unfiltered local chunk, not cached and not worth it | `read` | 17 % | one element of an open variable |
+//! | `stored_element` | an element of an unfiltered local chunk, neither cached nor worth caching | `read` | 17 % | one element of an open variable |
 //! | `single_range` | up to 4 KiB together in one unfiltered local chunk | `read` | 17 % | one element, opened each time |
 //! | `streaming` | unfiltered chunks of 2 MiB and more whose elements lie apart in the result | whole chunk | 20 % processor time | read whole, no filter, 128³ |
 //! | `decode_ranges` | a part of a chunk whose filter decodes ranges | whole chunk | 51 % for half a chunk | box, zstd |

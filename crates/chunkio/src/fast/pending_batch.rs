@@ -1,10 +1,10 @@
 //! [`PendingBatch`]: complete cached chunks that wait for more, so that several threads store them together.
 //!
-//! Applies to appending record by record, which completes one chunk at a time. The waiting chunks are
-//! bounded, are read from the cache, and are stored at the next flush at the latest. Only chunks that no
-//! other process reads before a flush wait: partially written chunks, and whole chunks of records that are
-//! not counted in storage. They must need encoding, or the map must gain from several threads. Falls back to
-//! storing each chunk at once.
+//! Applies to appending record by record, which completes one chunk at a time. The number of waiting chunks
+//! is bounded. Reads find them in the cache, and the next flush stores them at the latest. Only chunks that
+//! no other process reads before a flush wait: chunks that partial writes completed, and whole chunks of
+//! records that storage does not count yet. They need encoding, or the map gains from several threads. Falls
+//! back to storing each chunk at once.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ const BYTES: usize = 1 << 20;
 /// The maximum number of chunks.
 const MOST: usize = 256;
 
-/// The divisor for the part of the cache that may wait.
+/// Waiting chunks take at most this fraction of the cache: one part in `PART`.
 const PART: usize = 4;
 
 /// The waiting chunks.

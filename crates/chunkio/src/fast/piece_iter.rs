@@ -56,8 +56,8 @@ impl PieceIter {
         })
     }
 
-    /// As [`PieceIter::new`], with pieces of whole units of `unit` bytes. `None` also if few units never
-    /// contain whole iterations, or if one piece would be the whole chunk.
+    /// As [`PieceIter::new`], with pieces of whole units of `unit` bytes. `None` also if a piece of whole
+    /// units and whole iterations would be too large, or the whole chunk.
     pub(super) fn of_units(part: ChunkPart, item: usize, elems: usize, unit: usize) -> Option<Self> {
         let mut course = Self::new(part, item, elems)?;
         let bytes = course.part.dims[course.along].chunk * item;

@@ -1,8 +1,9 @@
 //! [`Prefault`]: populates pages of a large result shortly before they are written.
 //!
-//! Applies to large new results that several threads fill: threads that fault on one huge page each zero one,
-//! and all but one are discarded. So threads divide the pages among them. For remote maps, the pages are
-//! populated while requests are pending. Falls back to page faults if the system lacks the operation.
+//! Applies to large new results that several threads fill. If several threads fault on one huge page, each
+//! zeroes a page, and the system discards all but one. So the threads divide the pages among themselves. For
+//! remote maps, the pages are populated while requests are pending. Falls back to page faults if the system
+//! lacks the operation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -16,8 +17,8 @@ const LEAST: usize = 4 << 20;
 /// The step of population: one huge page.
 const STEP: usize = 2 << 20;
 
-/// The delay before pages are populated during requests. Meanwhile other allocations of the process block,
-/// and connections need some.
+/// The delay before pages are populated during requests. Populating blocks other allocations of the process,
+/// and connections allocate memory when they start.
 const HEAD_START: Duration = Duration::from_millis(6);
 
 /// This number of threads saturates the memory bandwidth.

@@ -28,7 +28,7 @@ struct LinearTerms {
     offset: f64,
     /// The missing values: native elements of the stored type.
     missing: Vec<u8>,
-    /// The same as doubles, if no other numbers have the same doubles.
+    /// The same values as doubles, if no other stored number converts to one of these doubles.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "for vectors alone"))]
     doubles: Option<Vec<f64>>,
 }

@@ -1,8 +1,8 @@
 //! Scale and offset with AVX2: loads four stored numbers as doubles, and writes lines of the result.
 //!
-//! Applies to processors with AVX2; falls back to the plain loops in [`super::linear`]. Intrinsics are used
-//! because vectorisation of plain loops depends on linking, and scalar code takes twice as long as the memory
-//! needs. Results are equal to the bit: one product and one sum, never fused.
+//! Applies to processors with AVX2; falls back to the plain loops in [`super::linear`]. It uses intrinsics,
+//! because the compiler does not always vectorise the plain loops, and scalar code takes twice as long as the
+//! memory transfer. Results are equal to the bit: one product and one sum, never fused.
 
 use std::arch::x86_64::*;
 

@@ -5,12 +5,12 @@
 
 use nczarr_storage::batch::CoalescedRanges;
 
-/// The gap between two chunks, in bytes, that is read rather than split; for local and for remote storage.
+/// The largest gap between two chunks, in bytes, that one request reads; for local and for remote storage.
 const GAP: u64 = 4 << 10;
 const REMOTE_GAP: u64 = 512 << 10;
 
-/// The maximum size of a request, unless one chunk is larger: the size of the processor's cache, or for
-/// remote storage the size of an acceptable retry.
+/// The maximum size of a request, unless one chunk is larger. Locally, the bytes fit the processor's cache.
+/// Remotely, repeating a failed request stays cheap.
 const SPAN: u64 = 1 << 20;
 const LEAST_SPAN: u64 = 64 << 10;
 const REMOTE_SPAN: u64 = 16 << 20;

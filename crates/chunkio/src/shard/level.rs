@@ -23,7 +23,7 @@ pub(crate) struct ShardLevel {
     pub(crate) total: usize,
     pub(crate) at_start: bool,
     big_endian: bool,
-    /// The stored position of each number of the index, if it is not in C order.
+    /// The stored position of each entry of the index, if they are not in C order.
     places: Option<Box<[usize]>>,
     filters: Vec<Box<dyn Filter>>,
     /// The size of the encoded index in bytes.
@@ -221,8 +221,8 @@ impl ShardLevel {
     }
 }
 
-/// Returns the stored position of each number of an index whose dimensions `shape` are stored in `order`.
-/// `None`: C order.
+/// Returns the stored position of each entry of an index of shape `shape`, whose dimensions are stored in
+/// `order`. `None`: C order.
 fn places(shape: &[usize], order: &DimOrder) -> Result<Option<Box<[usize]>>> {
     if *order == DimOrder::C {
         return Ok(None);

@@ -18,7 +18,7 @@ pub(crate) struct ChunkWrite<'a> {
     pub(crate) mem_item: usize,
     /// The number of complete cached chunks that are stored together.
     pub(crate) lot: usize,
-    /// Whether whole chunks go to the cache: they are fewer than `lot`, beyond the end of the array.
+    /// Whether whole chunks wait in the cache: they are fewer than `lot` and lie beyond the end of the array.
     pub(crate) few: bool,
     pub(crate) outcome: TransferOutcome<'a>,
 }

@@ -47,7 +47,7 @@ impl ElementCodec for Counted {
             list.push(NcString::from(text));
             src = rest;
         }
-        // The engine counts the elements again.
+        // The engine gives the number of elements, and the bytes repeat it.
         let _ = count;
         Ok(list)
     }

@@ -24,7 +24,7 @@ struct BTreeV2<'f> {
     budget: WalkBudget,
 }
 
-/// Tells whether a caller needs the records between two given ones. `None` means no bound on that side.
+/// Whether a caller needs the records between two given ones. `None` means no bound on that side.
 pub(crate) type RangeFilter<'w> = &'w dyn Fn(Option<&[u8]>, Option<&[u8]>) -> Result<bool>;
 
 /// Calls `then` with each record. `types` lists the accepted record types.

@@ -213,8 +213,8 @@ pub(crate) fn pipeline(file: &HdfFile, message: HeaderMessage<'_>) -> Result<Vec
 pub(crate) struct FillMessage {
     /// The bytes of the fill value; `None`: zeros.
     pub(crate) value: Option<Vec<u8>>,
-    /// The dataset is a no-fill variable of netCDF. No fill value is defined. HDF5 never fills, or fills with
-    /// zeros when it allocates space. By default, HDF5 fills if a value is defined.
+    /// The dataset is a no-fill variable of netCDF: it has no fill value, and the message marks the value as
+    /// undefined or has a fill time other than the default.
     pub(crate) none: bool,
 }
 

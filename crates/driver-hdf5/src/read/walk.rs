@@ -74,7 +74,7 @@ pub(crate) struct FileTree {
     pub(crate) oddities: Oddities,
 }
 
-/// Properties for which netCDF-C refuses a file.
+/// Properties for which netCDF-C refuses to open a file, or to write it.
 #[derive(Debug, Default)]
 pub(crate) struct Oddities {
     /// The path of the first link that leads to no object.

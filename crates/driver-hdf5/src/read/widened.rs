@@ -14,7 +14,7 @@ use super::datatype::{Datatype, DatatypeClass};
 use super::raw_chunks::{self, ReadsStored};
 use super::var::RawArray;
 
-/// Which bits of an element form the number.
+/// The bits of an element that form the number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BitField {
     /// Size of an element in bytes, at most 16.

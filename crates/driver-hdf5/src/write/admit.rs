@@ -18,8 +18,9 @@ enum LateEdit {
 impl WritableDataset {
     /// Checks whether the file can hold the edit, then calls `then`. Other threads see both as one step.
     ///
-    /// As in netCDF-C, an attribute may get or lose the name `_FillValue` after data were written. HDF5
-    /// stores the value of unwritten elements elsewhere. `then` receives the variable whose value is final.
+    /// As in netCDF-C, an attribute may get or lose the name `_FillValue` after data were written, because
+    /// HDF5 stores the fill value elsewhere. `then` receives the variable whose stored fill value must stay
+    /// in that case.
     pub(super) fn admit_and<T>(
         &self,
         edit: &Edit<'_>,
@@ -118,7 +119,7 @@ impl WritableDataset {
             | Edit::DefVarQuantize { var, .. } => relayout(var, LateEdit::Layout)?,
             _ => {}
         }
-        // An edit would copy a model that a snapshot still shares.
+        // An edit copies the model while a snapshot shares it.
         drop(model);
         then(fixed_fill)
     }
@@ -138,8 +139,8 @@ fn discard_layout(vars: &mut [VarSlot], model: &Model, id: VarId) -> Result<bool
     Ok(true)
 }
 
-/// Checks the name of a dimension. A dimension without a variable is an object of its group, as everything
-/// else.
+/// Checks the name of a dimension. A dimension without a variable is an HDF5 object of its group, like a
+/// group or a type.
 fn new_dim(model: &Model, group: GroupId, name: &str) -> Result<()> {
     let (name, group) = (name::nfc(name), model.group(group)?);
     if group.groups.contains_key(&*name) || group.types.contains_key(&*name) {

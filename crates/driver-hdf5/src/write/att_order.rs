@@ -1,14 +1,14 @@
 //! The order of attributes in the file, where it differs from that of the session.
 //!
-//! HDF5 stores attributes in the order of their creation. netCDF-C creates an attribute anew if its name,
-//! type or number of values changes, so it moves behind those that exist. It does the same with an attribute
-//! whose stored form is not its own. The session that changes it keeps its place.
+//! HDF5 stores attributes in the order of creation. netCDF-C creates an attribute again if its name, type or
+//! number of values changes, so the attribute moves to the end. It does the same if the stored form is not
+//! that of netCDF. In the session that makes the change, the attribute keeps its place.
 
 use std::collections::{HashMap, HashSet};
 
 use nczarr_model::{Att, Defined, Edit, GroupId, Model, Result, Values, VarId, name};
 
-/// A variable, or the group without one.
+/// A variable; a group if there is no variable.
 type AttPlace = (GroupId, Option<VarId>);
 
 fn place(group: GroupId, var: Option<VarId>) -> AttPlace {

@@ -1,8 +1,8 @@
 //! Writes a chunk index: a B-tree of version 1.
 //!
 //! Every HDF5 since 1.6 reads it, for any number of chunks and unlimited dimensions, and netCDF-C writes it.
-//! It is built anew, leaves first, at each commit. So it needs none of the later indexes, which save work
-//! when they grow.
+//! Each commit builds the whole tree, leaves first. The later kinds of index save work only if an index grows
+//! in place.
 //!
 //! Source: HDF5 File Format Specification 3.0, III.A.1.
 

@@ -1,7 +1,6 @@
 //! Strings of a fixed size in a file that was opened. The driver never creates them, but it keeps them.
 //!
-//! The model shows them as strings. Metadata that are written anew describe them as before. Cells that nobody
-//! writes keep their bytes.
+//! The model shows them as strings. New metadata keep their datatype, and unwritten cells keep their bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -45,7 +44,7 @@ impl FixedText {
         self.form & 15 == BLANKS
     }
 
-    /// Returns a text as it fills a cell of the file.
+    /// Returns a text with the blanks that fill a cell of the file.
     fn padded<'t>(self, text: &'t NcString) -> Result<Cow<'t, NcString>> {
         let bytes = nul_check::whole(text.as_bytes())?;
         if !self.pads_with_blanks() || bytes.len() >= self.size {

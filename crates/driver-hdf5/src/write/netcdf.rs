@@ -28,11 +28,11 @@ pub(crate) const RESERVED: &[&str] =
 pub(crate) const PROPERTIES: &str = "_NCProperties";
 pub(crate) const STRICT: &str = "_nc3_strict";
 
-/// Largest size in bytes of an element whose default fill value, zeros, is stored.
+/// A default fill value, which is zeros, is stored for elements of up to this size in bytes.
 const LONG_FILL: usize = 32 << 10;
 
-/// Fill times of the fill value message. Readers take a fill value of default and fill time "when allocated"
-/// as no-fill.
+/// Fill times of the fill value message. Readers take a default fill value with the fill time "when
+/// allocated" as no-fill.
 const FILL_WHEN_ALLOCATED: u8 = 0;
 const FILL_NEVER: u8 = 1 << 2;
 const FILL_IF_SET: u8 = 2 << 2;
@@ -83,7 +83,8 @@ pub(super) struct FileMetadata<'m> {
     pub(super) places: &'m [DataPlacement],
     pub(super) properties: &'m str,
     pub(super) classic_model: bool,
-    /// Whether a variable without fill and data has no records, as in netCDF-C, whatever its dimensions have.
+    /// Whether a no-fill variable without data has no records, as in netCDF-C, even if its dimension has
+    /// some.
     pub(super) without_unwritten_records: bool,
 }
 

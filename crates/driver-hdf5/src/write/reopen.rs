@@ -1,7 +1,7 @@
-//! Opens an existing file for writing, and fills the tables of places from its metadata.
+//! Opens an existing file for writing. The metadata give the places of all data.
 //!
-//! A commit rewrites all metadata. So the file must be a netCDF-4 file that was understood completely, and
-//! that stores everything as this module would. Nothing is written before the first change.
+//! A commit rewrites all metadata. So the file must be a netCDF-4 file that this driver reads completely, and
+//! stores in the same form. Nothing is written before the first change.
 
 use std::sync::{Arc, Mutex, RwLock};
 

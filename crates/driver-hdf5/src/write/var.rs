@@ -64,7 +64,7 @@ pub(super) struct WritableVar {
     text: Option<FixedText>,
     /// Whether a reader can count the elements.
     is_countable: bool,
-    /// The values of a variable without fill and data, if they are not zeros.
+    /// The array that a no-fill variable without data is read from, if its values are not zeros.
     blank: Option<ChunkedArray>,
 }
 
@@ -200,8 +200,8 @@ impl WritableVar {
         })
     }
 
-    /// Makes what a variable without fill and data reads as. In netCDF-C it has no records, and records
-    /// that do not exist read as the default fill value.
+    /// Makes the array that a no-fill variable without data is read from. In netCDF-C it has no records, and
+    /// absent records read as the default fill value.
     fn blank(
         shared: &WriteContext,
         model: &Arc<Model>,
@@ -218,12 +218,12 @@ impl WritableVar {
         Self::chunked(shared, model, id, plan, &none, Some(value)).map(Some)
     }
 
-    /// Returns its values, if it has no fill and no data.
+    /// Returns that array, if the variable is no-fill and has no data.
     fn unwritten(&self) -> Option<&ChunkedArray> {
         self.blank.as_ref().filter(|_| !self.written())
     }
 
-    /// Whether it has no fill and no data, and reads as the default fill value.
+    /// Whether it is no-fill, has no data, and reads as the default fill value.
     pub(super) fn is_blank(&self) -> bool {
         self.unwritten().is_some()
     }

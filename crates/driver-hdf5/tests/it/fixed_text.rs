@@ -1,4 +1,5 @@
-//! A file of h5py with strings of a fixed size. It is written, and all that nobody changed stays.
+//! A file of h5py with strings of a fixed size. A session that writes it keeps everything that it does not
+//! change.
 //!
 //! `fixed-text.h5` has strings of 6 bytes in three kinds: ended by a zero (`zero_ended`), padded with zeros
 //! in UTF-8 (`zeros`), and padded with blanks (`blanks`). Of each kind it has contiguous, chunked and empty
@@ -27,7 +28,7 @@ fn open(bytes: &[u8], writable: bool) -> Arc<dyn Dataset> {
     registry.open_bytes(&Place::url("x.nc"), bytes.to_vec().into(), writable, &Options::default()).unwrap()
 }
 
-/// Returns what readers see of a cell.
+/// Returns the text that readers see in a cell.
 fn shown(cell: &[u8]) -> NcString {
     cell.split(|&byte| byte == 0).next().unwrap_or_default().into()
 }
@@ -111,7 +112,7 @@ fn a_new_fill_value_keeps_the_size_of_strings() {
     assert_eq!(all(&*open(&image, false), id), Values::String(strings.to_vec()));
 }
 
-/// As in netCDF-C: an attribute in another form than its own moves to the end when it is written.
+/// As in netCDF-C, an attribute in a form that netCDF would not give it moves to the end when it is written.
 #[test]
 fn an_attribute_in_a_foreign_form_moves_when_it_is_put() {
     let ds = open(FILE, true);

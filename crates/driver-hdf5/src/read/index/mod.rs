@@ -18,8 +18,8 @@ use super::messages::{ChunkIndexKind, DataLayout, Dataspace};
 pub(crate) use chunk_box::ChunkBox;
 pub(crate) use lazy::LazyChunkIndex;
 
-/// Bytes of metadata that each chunk of a table counts for. So also indexes without entries, and cached ones,
-/// have a limit.
+/// The bytes of metadata that each chunk of a table counts as. So indexes without entries and cached indexes
+/// have a limit too.
 const KEPT: u64 = 16;
 
 /// A stored chunk.

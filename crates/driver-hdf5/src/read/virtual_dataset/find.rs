@@ -25,7 +25,7 @@ use super::source_cache::CacheShare;
 /// Most levels of virtual datasets. More are probably a circle.
 const DEPTH: u32 = 4;
 
-/// Most sources of sources opened for one dataset. Few sources may each have many.
+/// Most sources of virtual sources that one dataset opens. Each of a few sources may have many.
 const OPENED: u64 = 100_000;
 
 /// Depth of nested virtual datasets, sources that may still be opened, and the cache share.

@@ -1,7 +1,7 @@
 //! [`SourceCache`]: the open sources of a virtual dataset, and the limits of their caches.
 //!
-//! Half of the cache is divided equally among all sources. The other half is for sources whose chunks need
-//! more, while it lasts. Without room for a chunk, each mapping would decode it again. Virtual sources divide
+//! Half of the cache is divided equally among all sources. The other half serves sources whose chunks need
+//! more, until it is used up. If a chunk does not fit, each mapping decodes it again. Virtual sources divide
 //! their share among their own sources.
 
 use std::collections::{HashMap, HashSet};
