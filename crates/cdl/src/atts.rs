@@ -66,7 +66,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Whether its values are folded as data are: those of user-defined types except enums.
+    /// Whether long lines of the values are folded, as in data: values of user-defined types except enums.
     fn folds(&self, values: &Values) -> Result<bool> {
         Ok(match values.nc_type() {
             NcType::User(id) => {

@@ -1,7 +1,7 @@
 //! [`Blocks`]: divides an array into blocks to read.
 
-/// The blocks of an array in C order, as start and count: as many whole trailing dimensions as fit, and a
-/// range of the one before.
+/// The blocks of an array in C order, as start and count. A block has as many whole trailing dimensions as
+/// fit, and a range of the dimension before.
 ///
 /// # Examples
 /// ```

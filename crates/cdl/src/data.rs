@@ -264,7 +264,7 @@ impl RowPrinter {
                 printer.out.fold(&self.piece)
             }
             Some(braces) => {
-                // The end of a row does not take part in folding, but the braces do.
+                // The line end of a row does not count for folding, but the braces do.
                 self.piece.resize(self.piece.len() + braces, b'}');
                 printer.out.fold(&self.piece)?;
                 self.end_row(printer)

@@ -99,8 +99,8 @@ pub trait DataSource {
         None
     }
 
-    /// Whether empty strings of a chunk, or of a contiguous variable, print as null strings (`NIL`): the
-    /// storage does not distinguish them, and they were stored.
+    /// Whether stored empty strings of a chunk, or of a contiguous variable, print as null strings (`NIL`),
+    /// because the storage does not distinguish the two.
     ///
     /// # Errors
     /// The reason why it is unknown.

@@ -1,7 +1,7 @@
 //! The default chunk shape, computed from shape, unlimited dimensions and element size.
 //!
-//! * fixed dimensions only: the whole shape, scaled down evenly to about 16 MiB per chunk, then adjusted so
-//!   that the last chunk along a dimension is not mostly empty;
+//! * fixed dimensions only: the whole shape, scaled down evenly to about 16 MiB per chunk. Then lengths are
+//!   adjusted, so that no last chunk is mostly empty;
 //! * a single unlimited dimension: 4 KiB of elements;
 //! * several dimensions: 1 along unlimited ones, the others as above;
 //! * only unlimited dimensions: equal lengths, 16 MiB together.

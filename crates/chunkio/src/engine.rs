@@ -4,8 +4,8 @@
 //! complete chunk is stored without reading. A partial chunk goes through [`ZMap::update`]: read the stored
 //! chunk, put the written elements over it, and store the result. If another writer came between, repeat. So
 //! no update is lost, inside the process ([`ChunkClaims`]) or outside. If a cheap test shows that the chunk
-//! is absent, its other elements become fill values, and it is stored on the condition that it is still
-//! absent. Chunks that could not be stored stay marked as changed.
+//! is absent, its other elements become fill values. The chunk is then stored on the condition that it is
+//! still absent. Chunks that could not be stored stay marked as changed.
 //!
 //! [`ElementKind`] defines the elements. [`crate::write_back`] stores many chunks at once.
 

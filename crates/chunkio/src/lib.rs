@@ -1,8 +1,8 @@
 //! The chunk engine: transfers hyperslabs between the caller's memory and the chunks of a map.
 //!
-//! It projects a slab on the chunk grid and decodes chunks in parallel: directly into the caller's memory, or
-//! through one kernel for stride, byte order and conversion. It caches decoded chunks within a byte budget,
-//! and stores partial chunks later. It parses no metadata and knows no storage: see [`ArraySpec`] and
+//! It projects a slab on the chunk grid and decodes chunks in parallel. It decodes into the caller's memory,
+//! or through one kernel for stride, byte order and conversion. It caches decoded chunks within a byte
+//! budget, and stores partial chunks later. It parses no metadata and knows no storage: see [`ArraySpec`] and
 //! [`ChunkedArray`]. [`FlatArray`] is an array without chunks: contiguous in a file, or with a fixed distance
 //! between records.
 #![deny(unsafe_code)]

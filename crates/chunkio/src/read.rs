@@ -105,7 +105,8 @@ fn run(
     outcome.and_then(|outcome| outcome)
 }
 
-/// An unwritten element of the memory type, if that is another, and whether it is out of its range.
+/// An unwritten element in the memory type, if that differs from the stored type, and whether it is out of
+/// range.
 fn convert_fill(form: &FixedSize, convert: Option<&Convert>) -> ([u8; 8], bool) {
     if let Some(convert) = convert {
         return convert.element(&form.fill);
@@ -204,12 +205,12 @@ impl ChunkRead<'_> {
         self.convert.is_none() && part.is_contiguous() && self.engine.form.plan.is_plain()
     }
 
-    /// Returns the gap between two ranges that is read rather than split.
+    /// Returns the largest gap between two ranges that one request reads.
     fn gap(&self) -> usize {
         ranges::worth_reading(self.caps.remote, self.engine.shards.is_some())
     }
 
-    /// Returns the ranges to read instead of a whole chunk that is not cached: the ranges, their total
+    /// Returns the ranges to read instead of a whole chunk that is not cached. Returns also their total
     /// length, and whether they equal the bytes of the result.
     fn requests(&self, part: &ChunkPart) -> Option<(Ranges, usize, bool)> {
         let form = &self.engine.form;
@@ -253,7 +254,7 @@ impl ChunkRead<'_> {
             && matches!(found, Some((ReadOutcome::InPlace, _)))
             && self.streams(&ticket, part)
         {
-            // It was streamed; a missing rest is detected at the end.
+            // The chunk was streamed; a missing rest is detected at the end.
             return Ok(());
         }
         let (slot, lent) = match ticket.into.take() {

@@ -162,8 +162,8 @@ pub struct ShardSpec {
     pub filters: Vec<Box<dyn Filter>>,
 }
 
-/// The stored form of a shard's index: an array of u64 with the dimensions of the shard, and one of length
-/// two for offset and length.
+/// The stored form of a shard's index. It is an array of u64 with the dimensions of the shard, and one more
+/// of length two for offset and length.
 #[derive(Debug, Clone)]
 pub struct ShardIndexSpec {
     /// The order of the dimensions of the index.

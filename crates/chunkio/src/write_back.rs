@@ -68,7 +68,7 @@ impl<F: ElementKind> ArrayEngine<F> {
         }
         let bytes: usize = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
         let (map, threads) = (self.map(), threads::worth(&self.options, changed.len(), bytes));
-        // The calling thread works too if it waits for little else. Remote maps keep many requests in flight
+        // The calling thread works too, except for remote maps, which keep many requests in flight
         // themselves.
         let along = if map.caps().remote { 1 } else { threads };
         let job = WriteBackJob {

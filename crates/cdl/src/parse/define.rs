@@ -1,5 +1,5 @@
-//! The grammar of definitions: parses a text to a [`GroupDef`]. Data sections are skipped, and read once the
-//! types of their variables are known.
+//! The grammar of definitions: parses a text to a [`GroupDef`]. Data sections are skipped here, and read when
+//! the types of their variables are known.
 //!
 //! Source: the CDL chapter of the netCDF user's guide, and the extensions of netCDF's own reader.
 

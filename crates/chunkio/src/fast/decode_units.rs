@@ -1,7 +1,7 @@
 //! Decodes a chunk unit by unit and scatters each.
 //!
-//! Applies to chunks whose only filter has independent units (blocks of a blosc frame): a few units are
-//! decoded and scattered while they are in the processor's cache. Falls back to decoding the whole chunk.
+//! Applies to chunks whose only filter has independent units, such as the blocks of a blosc frame. A few
+//! units are decoded and scattered in the processor's cache. Falls back to decoding the whole chunk.
 
 use nczarr_model::{Error, ErrorKind, Result};
 

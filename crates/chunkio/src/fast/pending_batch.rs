@@ -2,7 +2,7 @@
 //!
 //! Applies to appending record by record, which completes one chunk at a time. The number of waiting chunks
 //! is bounded. Reads find them in the cache, and the next flush stores them at the latest. Only chunks that
-//! no other process reads before a flush wait: chunks that partial writes completed, and whole chunks of
+//! no other process reads before a flush wait. Partial writes completed them, or they are whole chunks of
 //! records that storage does not count yet. They need encoding, or the map gains from several threads. Falls
 //! back to storing each chunk at once.
 
@@ -13,8 +13,8 @@ use nczarr_dispatch::Options;
 use crate::grid::ChunkIndex;
 use crate::threads;
 
-/// The decoded bytes that are stored together, or one chunk per thread if that is more: enough to justify
-/// waking threads, and few enough for the processor's caches.
+/// The decoded bytes that are stored together, or one chunk per thread if that is more. They justify waking
+/// threads and fit the processor's caches.
 const BYTES: usize = 1 << 20;
 
 /// The maximum number of chunks.

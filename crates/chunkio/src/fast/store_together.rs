@@ -8,8 +8,8 @@ use crate::fast::pending_batch::PendingBatch;
 use crate::fixed_size::FixedSize;
 use crate::grid::ChunkIndex;
 
-/// Whether whole chunks of a slab may wait in the cache: several threads help, and no other process reads
-/// them before the new length is stored.
+/// Whether whole chunks of a slab may wait in the cache. Then several threads help, and no other process
+/// reads the chunks before the new length is stored.
 pub(crate) fn gathers(engine: &ArrayEngine<FixedSize>, slab: &CheckedSlab<'_>) -> bool {
     // Unencoded chunks gain nothing, unless the storage itself profits from several threads.
     (engine.form.plan.has_filters() || engine.map().caps().parallel_writes) && grows(engine, slab)

@@ -45,7 +45,7 @@ impl<'a> ReadAnnouncer<'a> {
             );
         }
         *next = until;
-        // A single run is covered by the read-ahead of `ReadAhead`.
+        // Within a single run, `ReadAhead` itself reads ahead.
         if runs.len() > 1 {
             let wanted: u64 = runs.iter().map(|run| run.end - run.start).sum();
             self.ahead.prefetch(runs, wanted / 4);

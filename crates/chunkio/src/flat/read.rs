@@ -1,8 +1,8 @@
 //! Reads runs of the store into the caller's memory, piece by piece.
 //!
-//! Applies to data without gaps: they are read directly into the result, and their byte order is changed
-//! there while they are in the processor's cache. Other data fall back to a read into the thread's scratch
-//! buffer, which also fits the cache, followed by one kernel.
+//! Applies to data without gaps. They are read directly into the result, and their byte order is changed
+//! there, in the processor's cache. Other data fall back to a read into the thread's scratch buffer, which
+//! also fits the cache, followed by one kernel.
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::{OutBuf, run_on_pool};

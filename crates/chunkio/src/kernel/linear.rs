@@ -1,7 +1,7 @@
 //! Reads with scale and offset: one pass from stored numbers of any type to floats or doubles.
 //!
-//! The loops process lines of 64 bytes of the result: with AVX2 ([`linear_avx2`]), or in plain arithmetic on
-//! other processors and for missing values that are not exact as doubles. Large results bypass the caches in
+//! The loops process lines of 64 bytes of the result, with AVX2 ([`linear_avx2`]). Other processors, and
+//! missing values that are not exact as doubles, need plain arithmetic. Large results bypass the caches in
 //! whole lines. Results equal those of [`nczarr_model::convert::LinearRow`] to the bit.
 
 use nczarr_model::convert::Linear;

@@ -1,7 +1,7 @@
 //! Block kernels: move the elements of a part between a chunk and memory in one pass.
 //!
-//! A kernel is chosen per chunk and processes up to three nested runs; byte order, byte planes (shuffle),
-//! strides and type conversion are part of the pass. The safe functions here check once that all bytes are
+//! A kernel is chosen per chunk and processes up to three nested runs. The same pass handles byte order, byte
+//! planes (shuffle), strides and type conversion. The safe functions here check once that all bytes are
 //! inside both sides; the kernels check nothing.
 //!
 //! Read first: [`ChunkLayout`], [`load`], [`save`].
@@ -368,7 +368,7 @@ fn choose(layout: &ChunkLayout, unit: bool, to_memory: bool, stream: bool) -> Ke
         4 => choose_item::<4>(layout, unit, to_memory, stream),
         8 => choose_item::<8>(layout, unit, to_memory, stream),
         _ => {
-            // Their byte order was corrected before, and only numbers have planes.
+            // Elements of other sizes have native byte order by now, and only numbers have planes.
             assert!(layout.is_native(), "elements of {} bytes as they are in memory", layout.item);
             if unit { moves::copy_any } else { moves::step_any }
         }

@@ -2,8 +2,8 @@
 //!
 //! One *riffle* interleaves the two halves of a group of registers byte by byte. It rotates the binary number
 //! of a byte's position left by one bit. A byte of an `I`-byte element moves from `plane · 16 + element` to
-//! `element · I + plane`: a rotation by log2(`I`), so as many riffles. The way back takes four. Wider vectors
-//! process two groups side by side.
+//! `element · I + plane`. This is a rotation by log2(`I`) bits, so it takes as many riffles. The way back
+//! takes four. Wider vectors process two groups side by side.
 
 use std::arch::x86_64::*;
 

@@ -1,8 +1,7 @@
 //! Stores that bypass the caches.
 //!
 //! Applies to large results with scattered rows: a line that is written whole is not read first. The head and
-//! tail of a row that do not fill a line fall back to plain stores, because streaming a part of a line is
-//! slower.
+//! tail of a row, which do not fill a line, fall back to plain stores: streaming a part of a line is slower.
 
 use super::{Kernel, moves};
 #[cfg(target_arch = "x86_64")]

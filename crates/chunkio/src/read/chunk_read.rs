@@ -23,7 +23,8 @@ pub(crate) struct ChunkRead<'a> {
     pub(crate) projection: &'a Projection,
     pub(crate) output: &'a DisjointOutput<'a>,
     pub(crate) convert: Option<Convert>,
-    /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
+    /// An unwritten element in the memory type, if that differs from the stored type, and whether it is out
+    /// of range.
     pub(crate) fill: [u8; 8],
     pub(crate) fill_out_of_range: bool,
     pub(crate) mem_item: usize,

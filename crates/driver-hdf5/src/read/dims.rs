@@ -232,8 +232,8 @@ impl DimensionTable {
         Ok(axes)
     }
 
-    /// Finds a dimension of the group for an axis, one that has its length and that the dataset does not use
-    /// yet, or makes a phony one.
+    /// Finds a dimension of the group for an axis, or makes a phony one. The dimension has the length of the
+    /// axis, and the dataset does not use it yet.
     fn phony_dim(&mut self, group: usize, len: u64, unlimited: bool, used: &[Option<usize>]) -> usize {
         let fits = |dim: &FileDim| dim.group == group && dim.len == len && dim.unlimited == unlimited;
         let known = (0..self.list.len()).find(|&at| fits(&self.list[at]) && !used.contains(&Some(at)));

@@ -1,7 +1,7 @@
 //! [`ExternalData`]: data stored in other files beside the HDF5 file, as consecutive ranges.
 //!
 //! A file may name any other file. So only regular files of its own folder are read, named without a path. A
-//! file that is not local has no such folder. A file that is too short is an error, where HDF5 shows zeros.
+//! remote file has no such folder. An external file that is too short is an error, where HDF5 shows zeros.
 //! Few files are open at a time.
 
 use std::collections::HashMap;

@@ -213,8 +213,8 @@ pub(crate) fn pipeline(file: &HdfFile, message: HeaderMessage<'_>) -> Result<Vec
 pub(crate) struct FillMessage {
     /// The bytes of the fill value; `None`: zeros.
     pub(crate) value: Option<Vec<u8>>,
-    /// The dataset is a no-fill variable of netCDF: it has no fill value, and the message marks the value as
-    /// undefined or has a fill time other than the default.
+    /// The dataset is a no-fill variable of netCDF. It has no fill value, and its fill time is not the
+    /// default, or the message marks the value as undefined.
     pub(crate) none: bool,
 }
 

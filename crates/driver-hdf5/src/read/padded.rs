@@ -1,7 +1,7 @@
 //! [`PaddedVar`]: a variable that is shorter than its unlimited dimension and has no fill value of its own.
 //!
-//! Each HDF5 dataset has its own shape. Elements beyond that shape were never written. netCDF-C reads the
-//! default fill value there, and ignores the dataset's fill value and the rest of the last chunk.
+//! Each HDF5 dataset has its own shape. Elements beyond that shape were never written. There netCDF-C reads
+//! the default fill value. It ignores the dataset's fill value and the rest of the last chunk.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Writes many attributes or links: a fractal heap that holds them, and two B-trees of version 2 that index
-//! them by name and by creation order.
+//! Writes many attributes or links. A fractal heap holds them, and two B-trees of version 2 index them by
+//! name and by creation order.
 //!
 //! The heap has one direct block of sufficient size. Larger objects are stored outside the heap. Each tree is
 //! one leaf, or a root over leaves.

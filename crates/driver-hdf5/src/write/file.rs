@@ -28,8 +28,8 @@ pub(super) struct WritableFile {
     space: Mutex<FreeSpace>,
     /// Number of commits begun, plus one.
     epoch: AtomicU64,
-    /// Shared by threads that change facts of the data which metadata state. A commit locks it alone to read
-    /// these facts.
+    /// Metadata state some facts of the data. Threads that change them share this lock, and a commit locks it
+    /// alone to read them.
     changing: RwLock<()>,
     /// Counter of changes of such facts.
     changes: AtomicU64,

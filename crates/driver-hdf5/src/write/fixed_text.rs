@@ -13,7 +13,7 @@ use super::header::{AttributeMessage, DataspaceMessage, DatatypeMessage};
 use super::nul_check;
 use crate::read::{Datatype, DatatypeClass, StoredText};
 
-/// The kind of padding that fills up with blanks. The others use zeros.
+/// The padding with blanks. The other kinds of padding use zeros.
 const BLANKS: u8 = 2;
 
 /// The datatype of strings of a fixed size.

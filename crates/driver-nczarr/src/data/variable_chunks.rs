@@ -1,7 +1,7 @@
-//! The objects of a variable's chunks: [`VariableChunks`], the engine's view of the map.
+//! [`VariableChunks`]: the chunks of a variable as objects of the map, for the engine.
 //!
-//! A rename moves chunks to other keys. While a caller reads or writes chunks, they do not move: a key stays
-//! valid during the whole call, and no reader sees a half-moved variable.
+//! A rename moves chunks to other keys. While a caller reads or writes chunks, they do not move. So a key
+//! stays valid during the whole call, and no reader sees a half-moved variable.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};

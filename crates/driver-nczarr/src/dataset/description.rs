@@ -1,4 +1,4 @@
-//! The facts about an open dataset that no variable or group holds: [`DatasetDescription`].
+//! [`DatasetDescription`]: facts about an open dataset as a whole.
 //!
 //! [`DatasetDescription::info`] renders them as text on demand, so that opening a dataset to read one number
 //! stays cheap.

@@ -40,7 +40,7 @@ use crate::write::committed::CommittedMetadata;
 use self::catalog::Catalog;
 use self::node_states::{ArrayHandle, VarState};
 
-/// Why a node is left out whose name no node can have.
+/// The reason for leaving out a node with an impossible name.
 pub(crate) const UNNAMEABLE: &str =
     "the name holds control characters or is no UTF-8, so no node can have it";
 

@@ -1,6 +1,6 @@
 //! Layouts of new variables: planned before metadata is written, and copied into the model.
 //!
-//! `plan` decides each layout. For many variables, threads made for this purpose share the work, because the
+//! `plan` decides each layout. For many variables, new threads share the work, not the pool, because the
 //! caller holds a lock. Successive variables with equal definitions share one layout.
 
 use std::sync::{Arc, Mutex, PoisonError};

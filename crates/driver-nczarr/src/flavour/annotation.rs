@@ -7,9 +7,9 @@
 //! * In a V3 array also `no_fill`, the `filters` as defined, and `"fill": "implied"` if `_FillValue` is not
 //!   stored.
 //!
-//! A member is written only if something would be lost without it. On reading, the documents win: an order is
-//! a hint, and arrays determine lengths. [`DeclaredStructure::read_lists`] checks that the declarations fit
-//! the arrays. `render` writes annotations.
+//! A member is written only if something would be lost without it. On reading, the documents take precedence:
+//! an order is a hint, and arrays determine lengths. [`DeclaredStructure::read_lists`] checks that the
+//! declarations fit the arrays. `render` writes annotations.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,9 +1,10 @@
 //! Rewrites a legacy dataset in the current style, before its metadata is written for the first time.
 //!
 //! The dataset opens at every intermediate state: while the root has the legacy style, each other node may
-//! have either. So arrays come first, each with its attributes before its marker. Groups follow, each after
-//! its contents, the root last; then the legacy documents are deleted. Each document is made from the stored
-//! one, so concurrent changes survive. Values that are not legal JSON become legal and read as before.
+//! have either style. So arrays come first, each with its attributes before its marker. Groups follow, each
+//! after its contents, and the root last. Then the legacy documents are deleted. Each document is made from
+//! the stored one, so concurrent changes survive. Values that are not legal JSON become legal and read as
+//! before.
 
 use nczarr_model::Result;
 use nczarr_storage::Key;

@@ -20,9 +20,9 @@ pub(crate) enum ReadScope<'p> {
     Whole,
     /// One variable.
     ///
-    /// * When it applies: reading, if the root's attributes, the lists and attributes of the groups on the
-    ///   path, and the array's documents determine the variable. Over a network this takes one round. It
-    ///   never reads consolidated metadata.
+    /// * When it applies: reading, if the documents on the path determine the variable. These are the root's
+    ///   attributes, the lists and attributes of the groups, and the array's documents. Over a network this
+    ///   takes one round. It never reads consolidated metadata.
     /// * Fallback: missing or invalid documents, unusual names, dimensions in other groups, and lengths that
     ///   depend on other variables.
     ///
@@ -33,8 +33,8 @@ pub(crate) enum ReadScope<'p> {
     ///
     /// * When it applies: a plain Zarr store (`mode=zarr`), for reading, if the array's document alone
     ///   determines its elements. Attributes of V2, groups and dimensions are not read.
-    /// * Fallback: text (attributes may make it char), big-endian numbers of V2 (the root may reveal a writer
-    ///   bug), user-defined types, and documents that are absent, unreadable or of both formats.
+    /// * Fallback: user-defined types, text (attributes may make it char), and big-endian numbers of V2 (the
+    ///   root may reveal a writer bug). Also documents that are absent, unreadable or of both formats.
     /// * Gain: one request per opening instead of several rounds.
     Data(&'p VariablePath<'p>),
 }

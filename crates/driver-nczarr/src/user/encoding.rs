@@ -69,8 +69,8 @@ pub(crate) fn choose_encoding(
 
 /// Returns the encoding of elements of any length.
 ///
-/// Lists of numbers are also stored as bytes: some readers of V2 lack the codec `vlen-array`, and some of
-/// those then open no array of the group.
+/// Lists of numbers are also stored as bytes, because some readers of V2 lack the codec `vlen-array`. Some of
+/// these then open no array of the group.
 fn variable(model: &Model, id: TypeId, format: ZarrFormat, registry: &Registry) -> Result<ElementEncoding> {
     let description = match format {
         ZarrFormat::V3 => json!({"name": "vlen-bytes"}),

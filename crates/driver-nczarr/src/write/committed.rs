@@ -12,8 +12,8 @@ use crate::write::merge_v3;
 /// The metadata that this session knows to be stored.
 #[derive(Debug, Default)]
 pub(crate) struct CommittedMetadata {
-    /// The documents of groups and variables by id, as this library last wrote them or would write the loaded
-    /// state. An absent entry was never written. Other writers may have changed them since.
+    /// The documents of groups and variables by id, as this session last wrote them, or would write the
+    /// loaded state. An absent entry was never written. Other writers may have changed the documents since.
     pub(crate) groups: Vec<NodeTexts>,
     pub(crate) vars: Vec<NodeTexts>,
     /// The dimensions that the stored groups declare, by group.

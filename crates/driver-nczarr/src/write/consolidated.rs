@@ -72,7 +72,8 @@ impl ConsolidatedWriter<'_> {
         }
         let known = self.known(model, committed)?;
         if self.has_unreadable() {
-            // The consolidated metadata would lack them, and readers would take them as absent.
+            // The consolidated metadata would lack the unreadable nodes, and readers would treat them as
+            // absent.
             return self.remove_consolidated();
         }
         if is_ours {
@@ -84,15 +85,16 @@ impl ConsolidatedWriter<'_> {
         let Some(mut repeated) = self.read_back(model, &known)? else { return self.remove_consolidated() };
         for _ in 0..MAX_ATTEMPTS {
             self.write_repeated(&repeated)?;
-            // A document that changed in between was read too early. Its writer may have written the
-            // consolidated metadata before this one.
+            // A document may have changed after it was read, and its writer may have written the consolidated
+            // metadata before this one.
             let Some(found) = self.read_back(model, &known)? else { return self.remove_consolidated() };
             if same_documents(&repeated, &found, is_v3) {
                 return Ok(());
             }
             repeated = found;
         }
-        // Other writers never pause. The last one finds no change and leaves the metadata complete.
+        // Other writers keep changing documents. The last of them finds no change and leaves the metadata
+        // complete.
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::metadata::v3::document::CONSOLIDATED;
 use crate::write::length_merge::LengthMerge;
 use crate::write::merge_attributes::merge_attributes;
 
-/// The base text that makes all of our document count as changed.
+/// The base text for which the whole of `ours` counts as changed.
 pub(crate) const EMPTY_BASE: &str = "{}";
 
 const ATTRIBUTES: &str = "attributes";

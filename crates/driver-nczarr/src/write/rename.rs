@@ -2,7 +2,7 @@
 //!
 //! Before that, a rename changes only the model, so it can be undone. Groups move before their contents, and
 //! swapped names use a hidden name in between. No data access happens during a move. A new node whose name is
-//! still occupied gets a hidden key and waits; nothing is stored for it before.
+//! still occupied gets a hidden key and waits. Nothing is stored for it until the move ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;

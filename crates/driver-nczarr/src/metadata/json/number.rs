@@ -2,15 +2,15 @@
 
 use super::value::Value;
 
-/// Returns the length of the whole number at the start of `text`, if it has the usual form: digits without a
-/// leading zero, and then a comma, a bracket or a line break. This shortcut saves 6 % of an opening.
+/// Returns the length of the whole number at the start of `text`, if it has the usual form. It has no leading
+/// zero, and a comma, a bracket or a line break follows. This shortcut saves 6 % of an opening.
 pub(super) fn natural_len(text: &[u8]) -> Option<usize> {
     let len = text.iter().position(|byte| !byte.is_ascii_digit())?;
     let plain = len > 0 && (len == 1 || text[0] != b'0');
     (plain && matches!(text[len], b',' | b']' | b'}' | b'\n')).then_some(len)
 }
 
-/// Returns the length of the number by JSON's grammar with which `text` begins.
+/// Returns the length of the legal JSON number at the start of `text`.
 pub(super) fn strict_len(text: &[u8]) -> Option<usize> {
     let (whole, rest) = digits(text.strip_prefix(b"-").unwrap_or(text));
     let mut legal = whole == b"0" || matches!(whole, [b'1'..=b'9', ..]);

@@ -108,7 +108,7 @@ impl<'t> Consolidated<'t> {
         Ok(Self { documents, unnameable: Vec::new() })
     }
 
-    /// Makes it from documents by key. Names with control characters are left out.
+    /// Makes consolidated metadata from documents by key. Names with control characters are left out.
     ///
     /// # Errors
     /// [`ErrorKind::ZarrMeta`] for an illegal key.

@@ -1,9 +1,9 @@
 //! Conversion between the `codecs` member of Zarr V3 and [`CodecChain`], the engine's processing of a chunk.
 //!
-//! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes
-//! an [`DimOrder`], `bytes` a byte order, codecs of variable length an element codec; the registry provides
-//! the rest as filters, whose [`CodecKind`] is their position. An unknown codec does not fail the variable:
-//! it becomes the chain's `problem`.
+//! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes a
+//! [`DimOrder`], `bytes` a byte order, and a codec of variable length an element codec. The registry provides
+//! the rest as filters, and their [`CodecKind`] is their position. An unknown codec does not fail the
+//! variable: it becomes the chain's `problem`.
 //!
 //! Before `bytes`, elements have no byte order in V3. Filters here get them in the order that `bytes` stores,
 //! and types in their descriptions have that order. Without `bytes` the order is little-endian.
@@ -326,7 +326,7 @@ impl ChainReader<'_> {
 
     fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<ShardIndexCodecs> {
         let data = DataType::read(&Value::String("uint64".into()), false, self.registry)?;
-        // Its codecs cannot depend on its shape: shards are not allowed among them.
+        // Shards are not allowed among the codecs of an index, so these do not depend on its shape.
         let axes = (0..=rank).collect();
         let chain = Self { describes: false, ..self }.chain(list, &data, &vec![1; rank + 1], axes);
         if let Some(problem) = chain.problem {

@@ -1,4 +1,4 @@
-//! The `dimension_names` of an NCZarr array: names by which readers of plain Zarr distinguish dimensions.
+//! The `dimension_names` of an NCZarr array: readers of plain Zarr distinguish dimensions by these names.
 //!
 //! No name repeats within an array, and one name means one dimension from every group. A shadowed dimension
 //! gets its full name, and a repeated one a number.

@@ -57,7 +57,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
                 }
                 Err(error) => {
                     stored.document = reading.keep.then(|| found.clone().into_owned());
-                    // They are in the same document.
+                    // The attributes are in the same document.
                     stored.attrs_lost = true;
                     set_problem(&mut var, at(error));
                     var.atts = shown_attributes(&attrs, None, 0);

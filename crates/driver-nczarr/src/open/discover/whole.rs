@@ -72,7 +72,7 @@ impl<'a> DiscoveredRoot<'a> {
 
     fn whole_v3(mut self, mut document: Value<'a>, request: &OpenRequest<'_>) -> Result<Self> {
         let at = |error: Error| error.in_key(ZARR_JSON).at(ZARR_JSON);
-        // They concern V2 documents.
+        // The refused documents are those of V2.
         self.refused = Default::default();
         self.root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
         let consolidated = v3::consolidated::take(&mut document, self.reader.limits);

@@ -1,8 +1,8 @@
 //! Recovery from a crash between a rename in storage and the update of the group's list.
 //!
 //! A rename moves a child before the list names it. After a crash in between, the group lists some missing
-//! children and has equally many unlisted ones. Those are taken as the renamed children, under their current
-//! names. If the numbers differ, data are lost, and that stays an error.
+//! children and has equally many unlisted ones. The unlisted ones count as the renamed children, under their
+//! current names. If the numbers differ, data are lost, and that is an error.
 
 use nczarr_storage::ZMapExt;
 use std::collections::{BTreeSet, HashSet};
