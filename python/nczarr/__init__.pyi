@@ -1,5 +1,5 @@
 """Reads and writes netCDF datasets: NCZarr, Zarr, classic, netCDF-4 and HDF4, on every storage."""
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -56,7 +56,7 @@ class Dimension:
 class Variable:
     dtype: np.dtype[Any]
     name: str
-    def __init__(self, native: Any, file: File, zarr_types: bool = True) -> None: ...
+    def __init__(self, native: Any, file: File, form_of: Callable[[Any], Any] | None = ...) -> None: ...
     @property
     def path(self) -> str: ...
     @property

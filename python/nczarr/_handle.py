@@ -14,6 +14,7 @@ import nczarr
 
 from ._location import with_storage_options
 from ._stamp import Stamp
+from ._zarr_types import form_of
 
 #: Handles of this process by their identity.
 _HANDLES = weakref.WeakValueDictionary()
@@ -79,15 +80,15 @@ class Handle:
         root = self.file._native
         return root if path in (None, "", "/") else root.group(path.strip("/"))
 
-    def variable(self, group, name, zarr_types=True):
+    def variable(self, group, name, form_of=form_of):
         """Returns a variable, as ``nczarr.Variable`` makes it; it is looked up once."""
         file = self.file
-        key = group, name, zarr_types
+        key = group, name, form_of
         variable = self._variables.get(key)
         if variable is None or variable.file is not file:
             from nczarr import Variable
 
-            variable = self._variables[key] = Variable(self.group(group).variable(name), file, zarr_types)
+            variable = self._variables[key] = Variable(self.group(group).variable(name), file, form_of)
         return variable
 
     def check(self, group, name):

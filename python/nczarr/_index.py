@@ -58,6 +58,44 @@ def expand(key, shape):
     return entries
 
 
+def shape_for_write(key, shape, unlimited, given):
+    """Returns the shape, made longer where a write goes beyond the end of an unlimited dimension.
+
+    :param unlimited: whether each dimension is unlimited.
+    :param given: the shape of the values.
+    """
+    shape = list(shape)
+    if not any(unlimited):
+        return shape
+    key = key if isinstance(key, tuple) else (key,)
+    if any(entry is None or isinstance(entry, np.ndarray) and entry.dtype == bool for entry in key):
+        return shape
+    if not any(entry is Ellipsis for entry in key):
+        key += (Ellipsis,)
+    at = next(place for place, entry in enumerate(key) if entry is Ellipsis)
+    rest = len(shape) - (len(key) - 1)
+    full = key[:at] + (slice(None),) * rest + key[at + 1 :]
+    # Lengths of the values, from the last kept dimension backwards.
+    lengths = list(given)
+    for dim in reversed(range(min(len(full), len(shape)))):
+        entry = full[dim]
+        if isinstance(entry, (int, np.integer)):
+            if unlimited[dim] and entry >= 0:
+                shape[dim] = max(shape[dim], int(entry) + 1)
+            continue
+        length = lengths.pop() if lengths else 1
+        if not unlimited[dim]:
+            continue
+        if isinstance(entry, slice):
+            if entry.stop is not None:
+                shape[dim] = max(shape[dim], entry.stop)
+            elif entry.step in (None, 1) and (entry.start or 0) >= 0:
+                shape[dim] = max(shape[dim], (entry.start or 0) + length)
+        elif np.size(entry):
+            shape[dim] = max(shape[dim], int(np.max(entry)) + 1)
+    return shape
+
+
 def _is_mask(entry):
     return not isinstance(entry, (slice, int)) and entry is not None and entry is not Ellipsis and np.asarray(entry).dtype == bool
 

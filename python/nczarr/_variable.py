@@ -10,16 +10,16 @@ from ._attributes import Attributes, value_of
 class Variable:
     """A variable of an open dataset. ``variable[index]`` reads and writes as numpy does.
 
-    :param zarr_types: values of types that only Zarr has are those of numpy; otherwise those of netCDF's model.
+    :param form_of: the function of ``_zarr_types`` that finds types which netCDF lacks; ``None`` for netCDF's model.
     """
 
-    def __init__(self, native, file, zarr_types=True):
+    def __init__(self, native, file, form_of=_zarr_types.form_of):
         self._native, self._file = native, file
         #: Its name.
         self.name = native.name()
         #: The native half's description of its type.
         self.nc_type = native.nc_type()
-        self._form = _zarr_types.form_of(native) if zarr_types else None
+        self._form = form_of and form_of(native)
         #: The numpy type of its values.
         self.dtype = _types.dtype_of(self.nc_type) if self._form is None else self._form.dtype
         self._fixed = _types.is_fixed(self.nc_type)
@@ -172,7 +172,8 @@ class Variable:
 
     def __setitem__(self, key, values):
         is_vlen = not self._fixed and self.dtype.names is None and self.nc_type != "str"
-        shape = self._shape_for_write(key, (len(values),) if is_vlen else np.shape(values))
+        given = (len(values),) if is_vlen else np.shape(values)
+        shape = _index.shape_for_write(key, self.shape, self.unlimited, given)
         entries = [entry for entry in _index.expand(key, shape) if entry is not None]
         if any(isinstance(entry, np.ndarray) for entry in entries):
             self._set_points(entries, shape, values)
@@ -201,39 +202,6 @@ class Variable:
         block[inner] = self._memory(values)
         self.write(block, *part.part)
 
-    def _shape_for_write(self, key, given):
-        """The shape, made longer where a write goes beyond the end of an unlimited dimension."""
-        shape, unlimited = list(self.shape), self.unlimited
-        if not any(unlimited):
-            return shape
-        key = key if isinstance(key, tuple) else (key,)
-        if any(entry is None or isinstance(entry, np.ndarray) and entry.dtype == bool for entry in key):
-            return shape
-        if not any(entry is Ellipsis for entry in key):
-            key += (Ellipsis,)
-        at = next(place for place, entry in enumerate(key) if entry is Ellipsis)
-        rest = len(shape) - (len(key) - 1)
-        full = key[:at] + (slice(None),) * rest + key[at + 1 :]
-        # Lengths of the values, from the last kept dimension backwards.
-        lengths = list(given)
-        for dim in reversed(range(min(len(full), len(shape)))):
-            entry = full[dim]
-            if isinstance(entry, (int, np.integer)):
-                if unlimited[dim] and entry >= 0:
-                    shape[dim] = max(shape[dim], int(entry) + 1)
-                continue
-            length = lengths.pop() if lengths else 1
-            if not unlimited[dim]:
-                continue
-            if isinstance(entry, slice):
-                if entry.stop is not None:
-                    shape[dim] = max(shape[dim], entry.stop)
-                elif entry.step in (None, 1) and (entry.start or 0) >= 0:
-                    shape[dim] = max(shape[dim], (entry.start or 0) + length)
-            elif np.size(entry):
-                shape[dim] = max(shape[dim], int(np.max(entry)) + 1)
-        return shape
-
     def _memory(self, values):
         """Converts values to an array that the native half takes."""
         if (self._fixed or self._form is not None) and isinstance(values, np.ma.MaskedArray):
@@ -244,6 +212,8 @@ class Variable:
             array = np.asarray(values)
             if array.dtype == np.float16:
                 array = array.astype("f4")
+            if array.dtype.kind == "c":
+                return self._pairs(array)
             if array.dtype == self.dtype:
                 return array
             if isinstance(self.nc_type, str) and array.dtype.kind in "iufSb" and array.dtype.newbyteorder("=") != self.dtype:
@@ -252,6 +222,16 @@ class Variable:
                 return array.astype(array.dtype.newbyteorder("=")) if array.dtype.itemsize <= 8 else array.astype(self.dtype)
             return array.astype(self.dtype)
         return np.asarray(values, self.dtype)
+
+    def _pairs(self, array):
+        """Converts complex numbers to compounds of two numbers.
+
+        :raises TypeError: if the variable has another type.
+        """
+        form = _zarr_types.form_of_pairs(self.nc_type)
+        if form is None:
+            raise TypeError(f"variable {self.path} has the type {self.dtype}, found complex numbers")
+        return form.memory(array, self.path).view(self.dtype)
 
     def _sequences(self, values, shape):
         """Makes an array of the elements of a vlen type: each is a sequence, and so is a single one."""

@@ -30,6 +30,25 @@ def form_of(native):
     return form_of_dtype(stored) if _TIME.fullmatch(stored) else None
 
 
+def form_of_pairs(described):
+    """Returns the form of complex numbers for a compound of two numbers; ``None`` for another type.
+
+    By the conventions of the library nc-complex, the names of the fields begin with ``r`` and ``i``.
+    """
+    if isinstance(described, str) or described[0] != "compound" or len(described[3]) != 2:
+        return None
+    (one, first, part, shape), (other, second, same, also) = described[3]
+    if part not in _COMPLEX or part != same or shape or also or one[:1].lower() != "r" or other[:1].lower() != "i":
+        return None
+    dtype = np.dtype(_COMPLEX[part])
+    return _Complex(dtype) if (first, second, described[2]) == (0, dtype.itemsize // 2, dtype.itemsize) else None
+
+
+def form_of_complex(native):
+    """As ``form_of``, and complex numbers for compounds of two numbers."""
+    return form_of(native) or form_of_pairs(native.nc_type())
+
+
 def has_types(info):
     """Whether the format of an open dataset has these types."""
     return info["driver"] == "nczarr" and info["flavour"] != "nczarr"
@@ -219,6 +238,10 @@ class _Times(_Form):
         return "str", [text]
 
 
+#: Complex types by the type of their parts.
+_COMPLEX = {"f4": "c8", "f8": "c16"}
+#: The type of the parts, and the name of the compound type that nc-complex gives to complex numbers.
+PAIRS = {"c8": ("f4", "_PFNC_FLOAT_COMPLEX_TYPE"), "c16": ("f8", "_PFNC_DOUBLE_COMPLEX_TYPE")}
 _FORMS = {"b1": _Bool, "f2": _Half, "c8": _Complex, "c16": _Complex}
 
 

@@ -1,10 +1,13 @@
-"""Complex numbers: pairs of numbers in a compound type, or along a last dimension of length 2."""
+"""Complex numbers: pairs of numbers in a compound type, or along a last dimension of length 2.
+
+The conventions are those of the library nc-complex: the two fields of a compound begin with ``r`` and ``i``, and a
+dimension has one of three names.
+"""
 import numpy as np
 
-_NAMES = {("r", "i"), ("re", "im"), ("real", "imag"), ("real", "imaginary")}
+from .._zarr_types import PAIRS, form_of_dtype, form_of_pairs, has_types
+
 _DIMENSIONS = ("complex", "ri", "_pfnc_complex")
-_PARTS = {"c8": "f4", "c16": "f8"}
-_COMPOUNDS = {"c8": "_PFNC_FLOAT_COMPLEX_TYPE", "c16": "_PFNC_DOUBLE_COMPLEX_TYPE"}
 
 
 def complex_type(native, described):
@@ -14,30 +17,28 @@ def complex_type(native, described):
         if not dimensions or described not in ("f4", "f8"):
             return None
         name, length, _ = dimensions[-1]
-        return _of_part(described) if name.lower() in _DIMENSIONS and length == 2 else None
-    if described[0] != "compound" or len(described[3]) != 2:
-        return None
-    (one, _, part, shape), (other, _, same, also) = described[3]
-    if (one.lower(), other.lower()) not in _NAMES or part != same or part not in ("f4", "f8") or shape or also:
-        return None
-    return _of_part(part)
+        return _of_part(described) if name in _DIMENSIONS and length == 2 else None
+    form = form_of_pairs(described)
+    return form and form.dtype
 
 
 def _of_part(part):
     return np.dtype("c8" if part == "f4" else "c16")
 
 
-def storage(grp, dtype, names):
-    """Returns the type's name and the dimensions that store complex numbers; defines what is missing."""
-    code = dtype.str[1:]
-    if grp.data_model == "NETCDF4":
-        known = {described[1] for described in grp._native.types()}
-        if _COMPOUNDS[code] not in known:
-            grp._native.add_compound(_COMPOUNDS[code], [("r", _PARTS[code], []), ("i", _PARTS[code], [])])
-        return _COMPOUNDS[code], names
-    if "_pfnc_complex" not in grp.dimensions:
-        grp.createDimension("_pfnc_complex", 2)
-    return _PARTS[code], [*names, "_pfnc_complex"]
+def add_variable(grp, name, dtype, dims):
+    """Returns a new native variable of complex numbers; defines a type or dimension that is missing."""
+    part, compound = PAIRS[dtype.str[1:]]
+    if grp.data_model != "NETCDF4":
+        if "_pfnc_complex" not in grp.dimensions:
+            grp.createDimension("_pfnc_complex", 2)
+        return grp._native.add_variable(name, part, [*dims, "_pfnc_complex"])
+    info = grp._opened.handle.info()
+    if has_types(info):
+        return form_of_dtype(dtype).add_variable(grp._native, name, dims, info)
+    if compound not in {described[1] for described in grp._native.types()}:
+        grp._native.add_compound(compound, [("r", part, []), ("i", part, [])])
+    return grp._native.add_variable(name, compound, dims)
 
 
 def adapted(core, dtype):
@@ -45,6 +46,11 @@ def adapted(core, dtype):
     if getattr(dtype, "kind", None) != "c":
         return core
     return _Compounds(core) if core.dtype.names else _Pairs(core)
+
+
+def is_compound(variable):
+    """Whether a variable stores complex numbers as compounds. As other compounds, they are not masked or scaled."""
+    return isinstance(variable._core, _Compounds)
 
 
 class _Compounds:

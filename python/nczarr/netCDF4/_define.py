@@ -53,14 +53,17 @@ def define(variable, grp, name, dimensions, layout):
     if isinstance(kind, VLType) and kind.dtype is str:
         code = "str"
     elif variable._isprimitive and variable.dtype.kind == "c":
-        code, names = _complex.storage(grp, variable.dtype, names)
+        code = None
     elif variable._isprimitive:
         code = core_types.code_of(variable.dtype)
     else:
         code = kind.name
     with translated():
-        native = grp._native.add_variable(name, code, names)
-        layout.apply(grp, native, len(names))
+        if code is None:
+            native = _complex.add_variable(grp, name, variable.dtype, names)
+        else:
+            native = grp._native.add_variable(name, code, names)
+        layout.apply(grp, native, len(native.dimensions()))
     return native
 
 

@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 
 from .. import _index as core_index
+from ._complex import is_compound
 from ._index import axes
 from ._mask import masked, unsigned
 from ._strings import chartostring
@@ -17,6 +18,8 @@ def read(variable, key):
         return data
     attributes = variable._attributes()
     scaled = _scales(variable, attributes)
+    if is_compound(variable):
+        return data
     if variable.mask and (variable._isprimitive or variable._isenum):
         data = masked(variable, attributes, data)
     elif variable.scale:

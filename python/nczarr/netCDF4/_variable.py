@@ -47,7 +47,7 @@ class Variable(Attributed):
                                 significant_digits, quantize_mode)
         self._set_type(grp, datatype, endian, layout)
         native = kwargs.get("id") or _define.define(self, grp, name, dimensions, layout)
-        core = CoreVariable(native, None, zarr_types=False)
+        core = CoreVariable(native, None, form_of=None)
         self._init(_native=native, _core=_complex.adapted(core, self.dtype))
         if "id" not in kwargs:
             _define.set_fill(self, fill_value)

@@ -33,17 +33,20 @@ class NczarrArray(BackendArray):
     async def async_getitem(self, key: Any) -> NDArray[Any]: ...
 
 class NczarrDataStore(WritableCFDataStore):
+    auto_complex: bool
     format: str
     handle: Any
     def __init__(
-        self, handle: Any, group: str | None = None, mode: str = "r", format: str = "NETCDF4", mask_fill: bool = False
+        self, handle: Any, group: str | None = None, mode: str = "r", format: str = "NETCDF4",
+        mask_fill: bool | None = False, auto_complex: bool | None = False,
     ) -> None: ...
     @classmethod
     def open(
         cls, filename: _Place, mode: str = "r", format: str | None = None, group: str | None = None,
         clobber: bool = True, autoclose: bool = False, lock: Any = None,
         storage_options: Mapping[str, Any] | None = None, kind: str | None = None,
-        use_zarr_fill_value_as_mask: bool | None = None, is_lazy: bool = False, **options: Any,
+        use_zarr_fill_value_as_mask: bool | None = None, is_lazy: bool = False, auto_complex: bool | None = None,
+        **options: Any,
     ) -> Self: ...
     @property
     def ds(self) -> nczarr.Group: ...
@@ -78,7 +81,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None, decode_timedelta: Any = None, group: str | None = None, mode: str = "r",
         storage_options: Mapping[str, Any] | None = None, threads: int | None = None, cache_bytes: int | None = None,
         missing_chunks: Literal["fill", "warn", "error"] | None = None,
-        use_zarr_fill_value_as_mask: bool | None = None,
+        use_zarr_fill_value_as_mask: bool | None = None, auto_complex: bool | None = None,
     ) -> Dataset: ...
     def open_groups_as_dict(
         self, filename_or_obj: Any, *, mask_and_scale: bool = True, decode_times: Any = True,
@@ -86,7 +89,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None, decode_timedelta: Any = None, group: str | None = None, mode: str = "r",
         storage_options: Mapping[str, Any] | None = None, threads: int | None = None, cache_bytes: int | None = None,
         missing_chunks: Literal["fill", "warn", "error"] | None = None,
-        use_zarr_fill_value_as_mask: bool | None = None,
+        use_zarr_fill_value_as_mask: bool | None = None, auto_complex: bool | None = None,
     ) -> dict[str, Dataset]: ...
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree: ...
 

@@ -5,7 +5,7 @@ import numpy as np
 from xarray.backends.common import BackendArray
 from xarray.core import indexing
 
-from .._zarr_types import form_of_dtype
+from .._zarr_types import form_of, form_of_complex, form_of_dtype
 
 
 class NczarrArray(BackendArray):
@@ -23,7 +23,8 @@ class NczarrArray(BackendArray):
 
         :raises OSError: if it has another shape than at the first time.
         """
-        variable = self.handle.variable(self.group, self.name, zarr_types=self.dtype != object)
+        forms = None if self.dtype == object else form_of_complex if self.dtype.kind == "c" else form_of
+        variable = self.handle.variable(self.group, self.name, forms)
         found = variable.shape
         if len(found) != len(self.shape) or any(now < was for now, was in zip(found, self.shape)):
             raise OSError(

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from nczarr import _types
 from nczarr._attributes import pair_of
+from nczarr._zarr_types import PAIRS, form_of_dtype
 from xarray.coding.strings import is_unicode_dtype
 
 from . import _encoding, _forms
@@ -63,11 +64,18 @@ class Definer:
         """Creates a variable."""
         form = _forms.new_form(self.store, variable.dtype)
         if form is not None:
-            return self.create_of_zarr(form, name, variable, fill, encoding, is_given)
+            info = self.store.handle.file.info()
+            native = form.add_variable(self.store.native, name, list(variable.dims), info)
+            return self.with_form(form, native, variable, fill, encoding, is_given)
+        if self.store.auto_complex and variable.dtype.kind == "c" and not self.is_classic:
+            form = form_of_dtype(variable.dtype)
+            native = self.store.native.add_variable(name, self.complex_type(variable.dtype), list(variable.dims))
+            return self.with_form(form, native, variable, fill, encoding, is_given)
         try:
             code = self.type_of(name, variable)
         except TypeError as error:
-            raise TypeError(f"variable {name!r} in format {self.store.format}: {error}") from None
+            hint = "; NETCDF4 has compounds for them: auto_complex=True" if variable.dtype.kind == "c" else ""
+            raise TypeError(f"variable {name!r} in format {self.store.format}: {error}{hint}") from None
         native = self.store.native.add_variable(name, code, list(variable.dims))
         _encoding.apply(native, encoding, is_given, variable, name)
         if fill is not None:
@@ -75,9 +83,9 @@ class Definer:
         self.unwritten(native, name, variable, (code, fill), encoding.get("fill_value"), is_given)
         return native
 
-    def create_of_zarr(self, form, name, variable, fill, encoding, is_given):
-        """Creates a variable of a type that netCDF lacks."""
-        native = form.add_variable(self.store.native, name, list(variable.dims), self.store.handle.file.info())
+    def with_form(self, form, native, variable, fill, encoding, is_given):
+        """Completes a new variable of a type that netCDF lacks."""
+        name = native.name()
         _encoding.apply(native, encoding, is_given, variable, name)
         if fill is not None:
             native.set_fill(*form.fill_pair(native, fill, name))
@@ -169,6 +177,13 @@ class Definer:
         ]
         self.store.native.add_compound(type_name, fields)
         return type_name
+
+    def complex_type(self, dtype):
+        """Returns the name of the compound type of complex numbers, by the conventions of the library nc-complex."""
+        part, name = PAIRS[dtype.str[1:]]
+        if name not in self.visible_types():
+            self.store.native.add_compound(name, [("r", part, []), ("i", part, [])])
+        return name
 
     def add_type(self, name, described, method, *arguments):
         """Adds a type unless there is an equal one."""

@@ -19,7 +19,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
     def open_dataset(
         self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
         drop_variables=None, use_cftime=None, decode_timedelta=None, group=None, mode="r", storage_options=None,
-        threads=None, cache_bytes=None, missing_chunks=None, use_zarr_fill_value_as_mask=None,
+        threads=None, cache_bytes=None, missing_chunks=None, use_zarr_fill_value_as_mask=None, auto_complex=None,
     ):
         """Opens a group as a dataset.
 
@@ -29,11 +29,12 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         :param cache_bytes: the size of the chunk cache of each variable.
         :param missing_chunks: ``"fill"`` (the default), ``"warn"`` or ``"error"``.
         :param use_zarr_fill_value_as_mask: treat the fill value of Zarr arrays as ``_FillValue``.
+        :param auto_complex: compounds of two numbers are complex numbers.
         """
         store = NczarrDataStore.open(
             filename_or_obj, mode, group=group, storage_options=storage_options, threads=threads,
             cache_bytes=cache_bytes, missing_chunks=missing_chunks,
-            use_zarr_fill_value_as_mask=use_zarr_fill_value_as_mask,
+            use_zarr_fill_value_as_mask=use_zarr_fill_value_as_mask, auto_complex=auto_complex,
         )
         return _dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
@@ -44,13 +45,13 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
     def open_groups_as_dict(
         self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
         drop_variables=None, use_cftime=None, decode_timedelta=None, group=None, mode="r", storage_options=None,
-        threads=None, cache_bytes=None, missing_chunks=None, use_zarr_fill_value_as_mask=None,
+        threads=None, cache_bytes=None, missing_chunks=None, use_zarr_fill_value_as_mask=None, auto_complex=None,
     ):
         """Opens each group as a dataset, by path. All share one open file."""
         store = NczarrDataStore.open(
             filename_or_obj, mode, group=group, storage_options=storage_options, threads=threads,
             cache_bytes=cache_bytes, missing_chunks=missing_chunks,
-            use_zarr_fill_value_as_mask=use_zarr_fill_value_as_mask,
+            use_zarr_fill_value_as_mask=use_zarr_fill_value_as_mask, auto_complex=auto_complex,
         )
         decoding = dict(
             mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,

@@ -8,9 +8,14 @@ from .._types import DEFAULT_FILL
 _UNITS = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
 
-def form_of(native):
-    """Returns the form of a native variable; ``None`` if netCDF has its type, or xarray lacks it too."""
-    form = _zarr_types.form_of(native)
+def form_of(native, described, is_zarr, auto_complex):
+    """Returns the form of a native variable; ``None`` if netCDF has its type, or xarray lacks it too.
+
+    :param auto_complex: compounds of two numbers are complex numbers.
+    """
+    form = _zarr_types.form_of(native) if is_zarr else None
+    if form is None and auto_complex:
+        return _zarr_types.form_of_pairs(described)
     if form is None or form.dtype.kind not in "mM":
         return form
     unit, multiple = np.datetime_data(form.dtype)
@@ -34,6 +39,8 @@ def set_fill(attributes, form):
         attributes.pop("_FillValue", None)
     elif form.dtype.kind == "f" and "_FillValue" in attributes:
         attributes["_FillValue"] = form.dtype.type(attributes["_FillValue"])
+    elif form.dtype.kind == "c" and getattr(attributes.get("_FillValue"), "dtype", form.dtype) != form.dtype:
+        attributes["_FillValue"] = form.dtype.type(complex(*attributes["_FillValue"].item()))
 
 
 def is_usual(value, fill, described, form):

@@ -47,22 +47,25 @@ def _whole(rank):
 class NczarrDataStore(WritableCFDataStore):
     """A group of a dataset. Several stores may share one open dataset."""
 
-    __slots__ = ("_group", "_info", "_mask_fill", "_mode", "format", "handle")
+    __slots__ = ("_group", "_info", "_mask_fill", "_mode", "auto_complex", "format", "handle")
 
-    def __init__(self, handle, group=None, mode="r", format="NETCDF4", mask_fill=False):
+    def __init__(self, handle, group=None, mode="r", format="NETCDF4", mask_fill=False, auto_complex=False):
+        self.auto_complex = bool(auto_complex)
         self.handle, self._group = handle, "/" + (group or "").strip("/")
         self._mode, self.format, self._mask_fill = mode, format, bool(mask_fill)
         self._info = None
 
     @classmethod
     def open(cls, filename, mode="r", format=None, group=None, clobber=True, autoclose=False, lock=None,
-             storage_options=None, kind=None, use_zarr_fill_value_as_mask=None, is_lazy=False, **options):
+             storage_options=None, kind=None, use_zarr_fill_value_as_mask=None, is_lazy=False,
+             auto_complex=None, **options):
         """Opens or creates a dataset.
 
         :param mode: ``"r"``, ``"a"`` (an existing dataset, or a new one) or ``"w"`` (a new one).
         :param format: netCDF4's name of a format, for a new dataset.
         :param kind: the library's name of a format instead.
         :param is_lazy: open an existing dataset when it is needed.
+        :param auto_complex: compounds of two numbers are complex numbers, and complex numbers are written so.
         :raises ValueError: for an option that does not exist.
         """
         unknown = set(options) - set(_OPTIONS)
@@ -83,7 +86,7 @@ class NczarrDataStore(WritableCFDataStore):
             if isinstance(place, (bytearray, memoryview)):
                 place = bytes(place)
             handle = Handle(place, "r" if mode == "r" else "a", options, storage_options)
-        store = cls(handle, None, mode, format or "NETCDF4", use_zarr_fill_value_as_mask)
+        store = cls(handle, None, mode, format or "NETCDF4", use_zarr_fill_value_as_mask, auto_complex)
         if not isinstance(handle, _create.NewHandle) and not is_lazy:
             # A wrong place is an error now, not at the first read.
             try:
@@ -98,7 +101,7 @@ class NczarrDataStore(WritableCFDataStore):
     def get_child_store(self, group):
         """Returns the store of a group in it."""
         path = self._group.rstrip("/") + "/" + group.strip("/") if group.strip("/") else self._group
-        child = type(self)(self.handle, path, self._mode, self.format, self._mask_fill)
+        child = type(self)(self.handle, path, self._mode, self.format, self._mask_fill, self.auto_complex)
         if not isinstance(self.handle, _create.NewHandle) and self._mode == "r":
             child.native
         return child
@@ -147,7 +150,7 @@ class NczarrDataStore(WritableCFDataStore):
         while waiting:
             native, path = waiting.pop(0)
             full = self._group.rstrip("/") + path
-            found[path] = type(self)(self.handle, full, self._mode, self.format, self._mask_fill)
+            found[path] = type(self)(self.handle, full, self._mode, self.format, self._mask_fill, self.auto_complex)
             waiting += [(group, path.rstrip("/") + "/" + group.name()) for group in native.groups()]
         return found
 
@@ -168,7 +171,7 @@ class NczarrDataStore(WritableCFDataStore):
         described, dimensions = native.nc_type(), native.dimensions()
         dims, shape = tuple(dim[0] for dim in dimensions), tuple(dim[1] for dim in dimensions)
         attributes = attributes_of(native, is_zarr)
-        form = _forms.form_of(native) if is_zarr else None
+        form = _forms.form_of(native, described, is_zarr, self.auto_complex)
         dtype = dtype_of(described) if form is None else form.dtype
         encoding = encoding_of(native, described, form, dims, shape, is_zarr, source)
         if form is not None:
