@@ -88,7 +88,8 @@ impl Node {
         self.check_not_cdf()?;
         self.file.check_writer()?;
         let var = self.var(varid)?;
-        if self.is_late(var) {
+        // A user-defined format decides itself.
+        if self.user.is_none() && self.is_late(var) {
             return Err(ErrorKind::LateDef.context("the layout of a stored variable is final"));
         }
         Ok(var)

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use nczarr::dispatch::{VarData, byte_len, zeroed};
 use nczarr::model::{CheckedSlab, DimId, Model};
-use nczarr::{ErrorKind, MemMut, MemRef, NcType, Result};
+use nczarr::{CacheConfig, ErrorKind, MemMut, MemRef, NcType, Result};
 
 use super::c_memory::{lend_packed, take_packed};
 use crate::boundary::dispatch_table::{TablePtr, UserSlab};
 use crate::type_space::TypeSpace;
+use crate::var::storage::CHUNKED;
 
 /// The values of one variable. The table converts them.
 #[derive(Debug)]
@@ -95,6 +96,21 @@ impl VarData for UserVarData {
             }
         }
         outcome
+    }
+
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.table.set_var_chunk_cache((self.ncid, self.var), cache)
+    }
+
+    fn chunk_cache(&self) -> CacheConfig {
+        // A format without such a cache answers nothing.
+        self.table.get_var_chunk_cache((self.ncid, self.var)).unwrap_or_default()
+    }
+
+    fn chunk_shape(&self) -> Option<Vec<u64>> {
+        let found = self.table.inq_var(self.ncid, self.var).ok()?;
+        let is_chunked = found.storage == CHUNKED && !found.chunks.is_empty() && !found.chunks.contains(&0);
+        is_chunked.then(|| found.chunks.iter().map(|&size| size as u64).collect())
     }
 }
 

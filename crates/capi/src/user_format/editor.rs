@@ -95,7 +95,7 @@ impl UserDataset {
                 let size = model.type_size(NcType::User(ty))?.unwrap_or(0);
                 table.insert_enum(ncid, code, &c_name(name)?, &member_bytes(value, size))
             }
-            _ => Err(ErrorKind::NotNc4.context("a user-defined format has no layouts of variables")),
+            _ => self.define_storage(edit),
         }
         .map(|()| NewObject::None)
     }

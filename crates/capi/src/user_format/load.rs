@@ -3,12 +3,13 @@
 use std::ffi::{CString, c_int};
 
 use nczarr::dispatch::{byte_len, zeroed};
-use nczarr::model::{Chunking, GroupId, Model, Var, VarFill};
+use nczarr::model::{GroupId, Model, Var, VarFill};
 use nczarr::{ErrorKind, Result, Values};
 
 use super::c_memory::take_values;
 use super::load_types::load_types;
 use super::numbers::{NewObject, Numbers};
+use super::storage::load_storage;
 use super::text;
 use crate::boundary::dispatch_table::TablePtr;
 use crate::open_file::NC_GLOBAL;
@@ -104,15 +105,12 @@ impl Loader {
     fn variable(&self, ncid: c_int, number: c_int) -> Result<Var> {
         let found = self.table.inq_var(ncid, number)?;
         let mut var = Var {
-            name: text(found.name)?,
             xtype: self.numbers.find_type(found.xtype)?,
             dims: found.dims.iter().map(|&dim| self.numbers.find_dim(dim)).collect::<Result<_>>()?,
             ..Var::default()
         };
-        var.chunking = match found.chunks {
-            Some(sizes) => Chunking::Chunked(sizes.iter().map(|&size| size as u64).collect()),
-            None => Chunking::Contiguous,
-        };
+        load_storage(self.table, (ncid, number), &found, &mut var)?;
+        var.name = text(found.name)?;
         for place in 0..found.natts as c_int {
             let (name, values) = self.attribute(ncid, number, place)?;
             if name == FILL_VALUE && values.nc_type() == var.xtype && values.len() == 1 {

@@ -6,6 +6,7 @@
 //! * `load`, `load_types`: build the model of a dataset from the inquiries of its table.
 //! * `numbers`: the numbers of the table for the objects of the model.
 //! * `dataset`, `data`, `editor`: the dataset, its values and its definitions.
+//! * `storage`: chunks, filters, byte order and quantization of variables.
 //! * `c_memory`: values in the memory of C, for entries.
 //! * `turn`: one thread at a time calls entries.
 //! * `default_entries`, `ready_entries`: functions that programs put into their tables.
@@ -26,6 +27,7 @@ mod open;
 mod plugins;
 mod ready_entries;
 mod registry;
+mod storage;
 mod turn;
 
 use std::ffi::{CString, c_int};

@@ -25,6 +25,9 @@ c_functions! {
     /// Adds shuffle, deflate or both.
     fn nc_def_var_deflate(ncid: c_int, varid: c_int, shuffle: c_int, deflate: c_int, deflate_level: c_int) {
         let (node, var) = definable(ncid, varid)?;
+        if let Some(user) = &node.user {
+            return user.def_var_deflate(var, shuffle, deflate, deflate_level);
+        }
         if deflate != 0 {
             check_absent(&node, var, SZIP)?;
         }
@@ -59,6 +62,9 @@ c_functions! {
     /// Adds the Fletcher-32 checksum.
     fn nc_def_var_fletcher32(ncid: c_int, varid: c_int, fletcher32: c_int) {
         let (node, var) = definable(ncid, varid)?;
+        if let Some(user) = &node.user {
+            return user.def_var_fletcher32(var, fletcher32);
+        }
         if fletcher32 != 0 {
             storage::chunk_for_filters(&node, var)?;
         }
@@ -141,7 +147,11 @@ c_functions! {
 
     /// Checks that a filter exists.
     fn nc_inq_filter_avail(ncid: c_int, id: c_uint) {
-        table::find(ncid)?.nc().inq_filter_avail(id)
+        let node = table::find(ncid)?;
+        match &node.user {
+            Some(user) => user.inq_filter_avail(id),
+            None => node.nc().inq_filter_avail(id),
+        }
     }
 
     /// Adds bzip2.
@@ -209,6 +219,9 @@ fn definable(ncid: c_int, varid: c_int) -> Result<(Node, VarId)> {
 
 /// Adds a filter.
 fn add(node: &Node, var: VarId, id: u32, params: &[c_uint]) -> Result<()> {
+    if let Some(user) = &node.user {
+        return user.def_var_filter(var, id, params);
+    }
     node.nc().inq_filter_avail(id)?;
     storage::chunk_for_filters(node, var)?;
     node.nc().def_var_filter(var, id, params)?;

@@ -5,4 +5,4 @@ pub mod define;
 mod fill;
 mod filters;
 pub mod inquire;
-mod storage;
+pub mod storage;

@@ -10,9 +10,9 @@ use crate::boundary::pointer::{InPtr, OutPtr};
 use crate::open_file::{NC_GLOBAL, Node};
 use crate::table;
 
-const CHUNKED: c_int = 0;
-const CONTIGUOUS: c_int = 1;
-const COMPACT: c_int = 2;
+pub const CHUNKED: c_int = 0;
+pub const CONTIGUOUS: c_int = 1;
+pub const COMPACT: c_int = 2;
 
 c_functions! {
     /// Sets storage and chunk shape. Without a shape the format chooses it.
@@ -62,12 +62,7 @@ c_functions! {
     fn nc_def_var_endian(ncid: c_int, varid: c_int, endian: c_int) {
         let node = table::find(ncid)?;
         let var = node.var_of_layout(varid)?;
-        let order = match endian {
-            0 => Endian::Native,
-            1 => Endian::Little,
-            2 => Endian::Big,
-            other => return Err(ErrorKind::Inval.context(format!("byte order {other}"))),
-        };
+        let order = endian_of(endian)?;
         if !node.look(|model| Ok(model.var(var)?.xtype.is_atomic()))? {
             return Err(ErrorKind::Inval.context("a user-defined type has no byte order"));
         }
@@ -79,11 +74,7 @@ c_functions! {
         let node = table::find(ncid)?;
         node.check_not_cdf()?;
         let var = node.var(varid)?;
-        endianp.set(match node.look(|model| Ok(model.var(var)?.endian))? {
-            Endian::Native => 0,
-            Endian::Little => 1,
-            Endian::Big => 2,
-        });
+        endianp.set(endian_code(node.look(|model| Ok(model.var(var)?.endian))?));
         Ok(())
     }
 
@@ -94,46 +85,79 @@ c_functions! {
             return Err(ErrorKind::Global.context("a group has no quantization"));
         }
         let var = node.var_of_layout(varid)?;
-        let negative = |_| ErrorKind::Inval.context(format!("{nsd} significant digits"));
-        let digits = || u32::try_from(nsd).map_err(negative);
-        let quantize = match quantize_mode {
-            0 => None,
-            1 => Some(Quantize::BitGroom(digits()?)),
-            2 => Some(Quantize::GranularBitRound(digits()?)),
-            3 => Some(Quantize::BitRound(digits()?)),
-            other => return Err(ErrorKind::Inval.context(format!("quantize mode {other}"))),
-        };
-        node.nc().def_var_quantize(var, quantize)
+        node.nc().def_var_quantize(var, quantize_of(quantize_mode, nsd)?)
     }
 
     /// Returns the quantization.
     fn nc_inq_var_quantize(ncid: c_int, varid: c_int, quantize_modep: OutPtr<c_int>, nsdp: OutPtr<c_int>) {
         let node = table::find(ncid)?;
         node.check_not_cdf()?;
-        let (mode, digits) = match node.nc().inq_var_quantize(node.var(varid)?)? {
-            None => (0, 0),
-            Some(Quantize::BitGroom(digits)) => (1, digits),
-            Some(Quantize::GranularBitRound(digits)) => (2, digits),
-            Some(Quantize::BitRound(bits)) => (3, bits),
-        };
+        let (mode, digits) = quantize_code(node.nc().inq_var_quantize(node.var(varid)?)?);
         quantize_modep.set(mode);
-        nsdp.set(digits as c_int);
+        nsdp.set(digits);
         Ok(())
     }
 }
 
+/// Returns the byte order of a number of C.
+pub fn endian_of(code: c_int) -> Result<Endian> {
+    match code {
+        0 => Ok(Endian::Native),
+        1 => Ok(Endian::Little),
+        2 => Ok(Endian::Big),
+        other => Err(ErrorKind::Inval.context(format!("byte order {other}"))),
+    }
+}
+
+pub fn endian_code(endian: Endian) -> c_int {
+    match endian {
+        Endian::Native => 0,
+        Endian::Little => 1,
+        Endian::Big => 2,
+    }
+}
+
+/// Returns the quantization of a mode of C and its digits or bits.
+pub fn quantize_of(mode: c_int, digits: c_int) -> Result<Option<Quantize>> {
+    let negative = |_| ErrorKind::Inval.context(format!("{digits} significant digits"));
+    let digits = || u32::try_from(digits).map_err(negative);
+    Ok(match mode {
+        0 => None,
+        1 => Some(Quantize::BitGroom(digits()?)),
+        2 => Some(Quantize::GranularBitRound(digits()?)),
+        3 => Some(Quantize::BitRound(digits()?)),
+        other => return Err(ErrorKind::Inval.context(format!("quantize mode {other}"))),
+    })
+}
+
+/// Returns the mode of C and its digits or bits.
+pub fn quantize_code(quantize: Option<Quantize>) -> (c_int, c_int) {
+    match quantize {
+        None => (0, 0),
+        Some(Quantize::BitGroom(digits)) => (1, digits as c_int),
+        Some(Quantize::GranularBitRound(digits)) => (2, digits as c_int),
+        Some(Quantize::BitRound(bits)) => (3, bits as c_int),
+    }
+}
+
 fn def_chunking(node: &Node, var: VarId, storage: c_int, sizes: Option<DimVec<u64>>) -> Result<()> {
+    let is_own = node.user.is_none();
     let chunking = match (storage, sizes) {
+        (CHUNKED, Some(sizes)) if !is_own => Chunking::Chunked(sizes.to_vec()),
+        (CHUNKED, None) if !is_own => Chunking::Default,
         (CHUNKED, Some(sizes)) => chunks_of(node, var, &sizes)?,
         (CHUNKED, None) => default_chunks(node, var)?,
         (CONTIGUOUS, _) => Chunking::Contiguous,
         (COMPACT, _) => Chunking::Compact,
         (other, _) => return Err(ErrorKind::Inval.context(format!("storage {other}"))),
     };
-    if chunking == Chunking::Compact {
+    if is_own && chunking == Chunking::Compact {
         check_compact(node, var)?;
     }
-    if chunking == Chunking::Contiguous && node.look(|model| Ok(!model.var(var)?.filters.is_empty()))? {
+    if is_own
+        && chunking == Chunking::Contiguous
+        && node.look(|model| Ok(!model.var(var)?.filters.is_empty()))?
+    {
         return Err(ErrorKind::Inval.context("filters need chunks"));
     }
     node.nc().def_var_chunking(var, &chunking)

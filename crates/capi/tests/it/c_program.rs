@@ -93,11 +93,13 @@ fn a_table_of_the_program_is_a_format() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_table_of_the_program_has_groups_and_types() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = compile(folder.path(), "user_format_tree");
-    let text = output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()));
-    assert_eq!(text, "0 failures\n");
+fn a_table_of_the_program_has_groups_types_and_stored_forms() {
+    for name in ["user_format_tree", "user_format_storage"] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(folder.path(), name);
+        let text = output(Command::new(program).env("LD_LIBRARY_PATH", folder.path()));
+        assert_eq!(text, "0 failures\n", "{name}");
+    }
 }
 
 /// Foreign code runs only if the feature is built and the environment enables it.

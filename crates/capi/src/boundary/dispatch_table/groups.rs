@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 
-use nczarr::{ErrorKind, Result};
+use nczarr::{Error, ErrorKind, Result};
 
 use super::TablePtr;
 use super::inquiries::name_of;
@@ -57,7 +57,7 @@ impl TablePtr {
 fn list_of(entry: impl Fn(*mut c_int, *mut c_int) -> Result<()>) -> Result<Option<Vec<c_int>>> {
     let mut count = 0;
     match entry(&mut count, null_mut()) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotBuilt | ErrorKind::NotNc4) => return Ok(None),
+        Err(error) if is_lacking(&error) => return Ok(None),
         outcome => outcome?,
     }
     let len = usize::try_from(count);
@@ -66,4 +66,9 @@ fn list_of(entry: impl Fn(*mut c_int, *mut c_int) -> Result<()>) -> Result<Optio
         entry(&mut count, ids.as_mut_ptr())?;
     }
     Ok(Some(ids))
+}
+
+/// Whether a table has no such entry, or its format no such objects.
+pub fn is_lacking(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotBuilt | ErrorKind::NotNc4)
 }

@@ -17,9 +17,15 @@ pub struct UserVar {
     pub xtype: c_int,
     pub dims: Vec<c_int>,
     pub natts: usize,
-    /// `None`: contiguous.
-    pub chunks: Option<Vec<usize>>,
+    /// `NC_CHUNKED`, `NC_CONTIGUOUS` or `NC_COMPACT`.
+    pub storage: c_int,
+    pub chunks: Vec<usize>,
     pub no_fill: bool,
+    pub endian: c_int,
+    pub shuffle: bool,
+    /// The level of deflate.
+    pub deflate: Option<c_int>,
+    pub fletcher32: bool,
 }
 
 impl TablePtr {
@@ -85,7 +91,8 @@ impl TablePtr {
         let rank = usize::try_from(rank).ok().filter(|&rank| rank <= 1024);
         let rank = rank.ok_or_else(|| bad("dimensions", -1))?;
         let (mut dims, mut chunks) = (vec![0; rank], vec![0; rank]);
-        let (mut contiguous, mut no_fill) = (1, 0);
+        let (mut storage, mut no_fill, mut endian) = (1, 0, 0);
+        let (mut shuffle, mut deflate, mut level, mut fletcher32) = (0, 0, 0, 0);
         call!(self.inq_var_all(
             ncid,
             var,
@@ -94,27 +101,31 @@ impl TablePtr {
             null_mut(),
             dims.as_mut_ptr(),
             null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            &mut contiguous,
+            &mut shuffle,
+            &mut deflate,
+            &mut level,
+            &mut fletcher32,
+            &mut storage,
             chunks.as_mut_ptr(),
             &mut no_fill,
             null_mut(),
-            null_mut(),
+            &mut endian,
             null_mut(),
             null_mut(),
             null_mut(),
         ))?;
-        let is_chunked = contiguous == 0 && rank > 0 && chunks.iter().all(|&size| size > 0);
         Ok(UserVar {
             name,
             xtype,
             dims,
             natts: usize::try_from(natts).map_err(|_| bad("attributes", natts))?,
-            chunks: is_chunked.then_some(chunks),
+            storage,
+            chunks,
             no_fill: no_fill != 0,
+            endian,
+            shuffle: shuffle != 0,
+            deflate: (deflate != 0).then_some(level),
+            fletcher32: fletcher32 != 0,
         })
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! * `layout`: the members of the table.
 //! * `library`: tables in shared libraries.
-//! * `inquiries`, `definitions`, `groups`, `types`, `values`: the calls, by their subject.
+//! * `inquiries`, `definitions`, `groups`, `storage`, `types`, `values`: the calls, by their subject.
 #![allow(unsafe_code)]
 
 mod layout;
@@ -49,9 +49,12 @@ macro_rules! call {
 mod definitions;
 mod groups;
 mod inquiries;
+mod storage;
 mod types;
 mod values;
 
+pub use groups::is_lacking;
+pub use inquiries::UserVar;
 pub use types::UserClass;
 pub use values::{TextPointers, UserSlab};
 
