@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use nczarr::dispatch::Dataset;
+use nczarr::dispatch::{Dataset, FormatX};
 use nczarr::model::{FILL_VALUE, Model, VarId};
 use nczarr::nc_table::NcDispatch as _;
 use nczarr::{ErrorKind, FillMode, Result, Values, VarFill};
@@ -25,6 +25,10 @@ c_functions! {
         }
         // Define mode did not end, so that the type can be completed.
         if node.has_unfinished_type.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        // In such a file define mode needs no call, and another one changes nothing.
+        if node.formatx == FormatX::Hdf5 && !node.is_strict() && node.nc().model().is_defining() {
             return Ok(());
         }
         node.nc_to_edit()?.redef()

@@ -44,7 +44,7 @@ fn write(call: &DataCall, bytes: &[u8]) -> Result<()> {
     let outcome = access.put(slab, MemRef::Fixed { ty, bytes });
     match outcome {
         Err(error) if error.kind() == ErrorKind::Range && node.is_cdf() => {
-            let (filled, _) = range::convert_or_fill(ty, access.xtype(), bytes)?;
+            let filled = range::convert_for(model.var(call.var)?, ty, bytes)?;
             access.put(slab, MemRef::Fixed { ty: access.xtype(), bytes: &filled })?;
             Err(error)
         }

@@ -76,6 +76,37 @@ static void two_unlimited(void)
     OK(nc_close(nc));
 }
 
+/* Trap 12: a value that does not fit is stored as the fill value of its variable. netCDF-4 files have its low bits. */
+static void range(int kind)
+{
+    int nc, plain, own, kept, wide, value = 300;
+    signed char fill = 5, found = 0;
+
+    OK(nc_create("o.nc", NC_CLOBBER | kind, &nc));
+    OK(nc_def_var(nc, "plain", NC_BYTE, 0, NULL, &plain));
+    OK(nc_def_var(nc, "own", NC_BYTE, 0, NULL, &own));
+    OK(nc_put_att_schar(nc, own, "_FillValue", NC_BYTE, 1, &fill));
+    OK(nc_def_var(nc, "kept", NC_BYTE, 0, NULL, &kept));
+    OK(nc_def_var_fill(nc, kept, NC_FILL, &fill));
+    OK(nc_def_var_fill(nc, kept, NC_NOFILL, NULL));
+    OK(nc_def_var(nc, "wide", NC_INT, 0, NULL, &wide));
+    OK(nc_def_var_fill(nc, wide, NC_FILL, &value));
+    OK(nc_enddef(nc));
+    CODE(nc_put_var_int(nc, plain, &value), NC_ERANGE);
+    OK(nc_get_var_schar(nc, plain, &found));
+    CODE(found, kind == NC_NETCDF4 ? 44 : NC_FILL_BYTE);
+    CODE(nc_put_var_int(nc, own, &value), NC_ERANGE);
+    OK(nc_get_var_schar(nc, own, &found));
+    CODE(found, kind == NC_NETCDF4 ? 44 : 5);
+    CODE(nc_put_var_int(nc, kept, &value), NC_ERANGE);
+    OK(nc_get_var_schar(nc, kept, &found));
+    CODE(found, kind == NC_NETCDF4 ? 44 : 5);
+    OK(nc_put_var_int(nc, wide, &value));
+    CODE(nc_get_var_schar(nc, wide, &found), NC_ERANGE);
+    CODE(found, kind == NC_NETCDF4 ? 44 : NC_FILL_BYTE);
+    OK(nc_close(nc));
+}
+
 /* Trap 14: text and numbers, both ways. */
 static void text_and_numbers(int kind)
 {
@@ -217,6 +248,7 @@ int main(int argc, char **argv)
     for (kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         ends(kinds[kind]);
         starts(kinds[kind]);
+        range(kinds[kind]);
         text_and_numbers(kinds[kind]);
     }
     two_unlimited();

@@ -40,6 +40,26 @@ static void data_mode(void)
     OK(nc_close(nc));
 }
 
+/* A netCDF-4 file may be in define mode already; a Zarr store may not. */
+static void define_mode(void)
+{
+    int nc;
+
+    OK(nc_create("d.nc", NC_NETCDF4, &nc));
+    OK(nc_redef(nc));
+    OK(nc_enddef(nc));
+    CODE(nc_enddef(nc), NC_ENOTINDEFINE);
+    OK(nc_redef(nc));
+    OK(nc_redef(nc));
+    OK(nc_close(nc));
+    OK(nc_create("d.nc", NC_NETCDF4 | NC_CLASSIC_MODEL, &nc));
+    CODE(nc_redef(nc), NC_EINDEFINE);
+    OK(nc_close(nc));
+    OK(nc_create("file://d.zarr#mode=nczarr,file", NC_NETCDF4, &nc));
+    CODE(nc_redef(nc), NC_EINDEFINE);
+    OK(nc_close(nc));
+}
+
 /* Trap 16: what a classic file answers to calls of the enhanced model. */
 static void classic(void)
 {
@@ -278,6 +298,7 @@ int main(int argc, char **argv)
     if (argc != 2 || chdir(argv[1]))
         return 1;
     data_mode();
+    define_mode();
     classic();
     OK(nc_create("h.nc", NC_NETCDF4, &nc));
     special_attributes(nc);
