@@ -187,3 +187,26 @@ fn a_torn_array_keeps_no_chunk_for_a_node() {
     assert!(names.contains(&"good".to_owned()) && file.groups().len() == 1, "{names:?}");
     assert_eq!(reported(&file), ["/good"]);
 }
+
+/// A writer of another program stops in the middle of a document that this session changed too.
+#[test]
+fn a_document_torn_during_a_session_is_not_replaced() {
+    for modes in ["zarr", "nczarr", "zarr,v3", "nczarr,v3"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, url) = make(folder.path(), modes);
+        let name = if modes.ends_with("v3") { "zarr.json" } else { ".zattrs" };
+        let path = store.join("g/good").join(name);
+        let whole = fs::read_to_string(&path).unwrap();
+        for text in ["", &whole[..whole.len() / 2], "[]"] {
+            fs::write(&path, &whole).unwrap();
+            let file = nczarr::append(&url).unwrap();
+            file.variable("g/good").unwrap().put_attribute("units", "km").unwrap();
+            fs::write(&path, text).unwrap();
+            let error = file.close().unwrap_err();
+            let case = format!("{modes}: {text:?}: {error}");
+            assert_eq!(error.kind(), ErrorKind::NcZarr, "{case}");
+            assert!(error.to_string().contains(&format!("g/good/{name}")), "{case}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text, "{case}");
+        }
+    }
+}

@@ -21,7 +21,7 @@ const SHAPE: &str = "shape";
 /// Checks that the definitions in `ours` that `base` lacks agree with the stored document `old`.
 ///
 /// # Errors
-/// `NC_ENAMEINUSE` with the member that differs.
+/// `NC_ENAMEINUSE` with the member that differs. `NC_ENCZARR` if a document cannot be parsed.
 pub(crate) fn check(
     merge: &LengthMerge,
     kind: MergeKind,
@@ -33,8 +33,7 @@ pub(crate) fn check(
     if old == ours.as_bytes() || base != EMPTY_BASE && old == base.as_bytes() {
         return Ok(());
     }
-    // The merge replaces a document that cannot be parsed.
-    let Ok(old) = json::parse(old, limits) else { return Ok(()) };
+    let old = json::parse(old, limits)?;
     let (ours, known) = (json::parse(ours.as_bytes(), limits)?, json::parse(base.as_bytes(), limits)?);
     if base == EMPTY_BASE
         && kind != MergeKind::Attrs

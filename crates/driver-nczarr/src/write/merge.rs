@@ -5,7 +5,7 @@
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::Limits;
-use nczarr_model::Result;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::metadata::json::{self, Json, Object};
 use crate::write::length_merge::LengthMerge;
@@ -36,7 +36,7 @@ pub(crate) enum MergeKind {
 /// Merges the changes from `base` to `ours` into the stored text `old`. Names in `gone` are not listed.
 ///
 /// # Errors
-/// `NC_ENCZARR` if our own text cannot be parsed, or the stored node is another one.
+/// `NC_ENCZARR` if a text cannot be parsed, or the stored node is another one.
 pub(crate) fn merge_documents(
     merge: &LengthMerge,
     kind: MergeKind,
@@ -50,9 +50,12 @@ pub(crate) fn merge_documents(
         // No other writer stored anything, and our lengths only grow.
         return Ok(MergedDocument { text: ours.to_owned(), doubtful: missing });
     }
-    // A document that cannot be parsed is replaced.
-    let other = json::parse(old, limits).ok().and_then(Json::into_object);
-    let Some(other) = other else { return Ok(MergedDocument { text: ours.to_owned(), doubtful: missing }) };
+    // A document that became unreadable stays: it may hold changes of another writer.
+    let other = json::parse(old, limits)?;
+    let found = other.kind();
+    let other = other.into_object();
+    let other =
+        other.ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {found}")))?;
     let object = |text: &str| -> Result<Object> {
         Ok(json::parse(text.as_bytes(), limits)?.into_object().unwrap_or_default())
     };
@@ -120,10 +123,8 @@ mod tests {
             group(&ours, &base, &other, &[]).text,
             dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}")
         );
-        // An unreadable document is replaced. A document without lists adds nothing.
-        for other in
-            ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"]
-        {
+        // A document without lists adds nothing.
+        for other in ["{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"] {
             assert_eq!(group(&ours, &base, other, &[]).text, ours, "{other}");
         }
     }
