@@ -9,9 +9,10 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{
     Dataset, DatasetInfo, Editor, HeaderPadding, PersistTarget, Registry, VarData, single_file,
 };
-use nczarr_model::{Defined, DimId, Edit, ErrorKind, GroupId, ModelCell, Result, VarId, name};
+use nczarr_model::{Defined, DimId, Edit, ErrorKind, FillMode, GroupId, ModelCell, Result, VarId, name};
 
 use crate::committed::CommittedHeader;
+use crate::fill::is_filling;
 use crate::kind::CdfVersion;
 use crate::name_rooms::NameRooms;
 use crate::shared::ClassicShared;
@@ -91,6 +92,20 @@ impl ClassicDataset {
         self.shared
             .model
             .define_if(|_| Ok(()), |model, ()| Ok(Defined::Dim(model.add_dim(group, &*name, len, false)?)))
+    }
+}
+
+impl ClassicDataset {
+    /// Fills unwritten data before an edit turns filling off. They belong to the mode before it.
+    fn finish_filling(&self, edit: &Edit<'_>) -> Result<()> {
+        let turns_off =
+            matches!(edit, Edit::SetFill { mode: FillMode::NoFill } | Edit::DefVarFill { no_fill: true, .. });
+        let model = self.shared.model.snapshot();
+        if !turns_off || !is_filling(&model) {
+            return Ok(());
+        }
+        let _writing = self.shared.gate.lock_shared();
+        self.shared.numbered().1.ensure_all(self.records(&model), true)
     }
 }
 
@@ -182,7 +197,8 @@ impl Dataset for ClassicDataset {
 impl Editor for ClassicDataset {
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
         self.shared.check_open()?;
-        self.check(edit)
+        self.check(edit)?;
+        self.finish_filling(edit)
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {

@@ -202,6 +202,30 @@ static void fill_mode_of_records(void)
     OK(nc_close(nc));
 }
 
+/* What was defined with filling is filled, also when the program turns filling off later. */
+static void filled_before(int kind)
+{
+    int nc, x, v, w, old, found[2];
+
+    OK(nc_create("b.nc", NC_CLOBBER | kind, &nc));
+    OK(nc_def_dim(nc, "x", 2, &x));
+    OK(nc_def_var(nc, "v", NC_INT, 1, &x, &v));
+    OK(nc_enddef(nc));
+    OK(nc_set_fill(nc, NC_NOFILL, &old));
+    OK(nc_get_var_int(nc, v, found));
+    TRUE(found[0] == NC_FILL_INT && found[1] == NC_FILL_INT);
+    OK(nc_redef(nc));
+    OK(nc_set_fill(nc, NC_FILL, &old));
+    OK(nc_def_var(nc, "w", NC_INT, 1, &x, &w));
+    OK(nc_enddef(nc));
+    OK(nc_redef(nc));
+    OK(nc_set_fill(nc, NC_NOFILL, &old));
+    OK(nc_enddef(nc));
+    OK(nc_get_var_int(nc, w, found));
+    TRUE(found[0] == NC_FILL_INT && found[1] == NC_FILL_INT);
+    OK(nc_close(nc));
+}
+
 /* Trap 29: strings that are null, empty and unwritten. */
 static void strings(void)
 {
@@ -255,6 +279,9 @@ int main(int argc, char **argv)
     fill_values();
     fill_mode();
     fill_mode_of_records();
+    filled_before(0);
+    filled_before(NC_64BIT_DATA);
+    filled_before(NC_NETCDF4);
     strings();
     version_2();
     printf("%d failures\n", failures);

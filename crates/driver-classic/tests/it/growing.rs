@@ -234,3 +234,29 @@ fn threads_append_at_once() {
     }
     assert_eq!(ds.inq_unlimdim(ROOT).unwrap(), Some(t));
 }
+
+#[test]
+fn data_that_were_defined_with_filling_stay_filled_without_it() {
+    for (mode, alone) in [("cdf1", false), ("cdf2", true), ("cdf5", false), ("cdf5", true)] {
+        let (_folder, path) = place("x.nc");
+        let ds = create(&path, mode);
+        let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
+        let fixed = var(&*ds, "fixed", NcType::Int, &[x]);
+        let records = var(&*ds, "records", NcType::Int, &[t]);
+        enddef(&*ds);
+        put(&*ds, records, &[1], &[1], &Values::Int(vec![7]));
+        ds.redef().unwrap();
+        // Filling ends for one variable, or for all.
+        if alone {
+            ds.def_var_fill(fixed, true, None).unwrap();
+        } else {
+            ds.set_fill(FillMode::NoFill).unwrap();
+        }
+        enddef(&*ds);
+        put(&*ds, fixed, &[1], &[1], &Values::Int(vec![5]));
+        ds.close().unwrap();
+        let (ds, fill) = (open(&path, false), fill::INT);
+        assert_eq!(all(&*ds, "fixed"), Values::Int(vec![fill, 5]), "{mode}");
+        assert_eq!(all(&*ds, "records"), Values::Int(vec![fill, 7]), "{mode}");
+    }
+}

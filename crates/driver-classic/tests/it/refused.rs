@@ -112,11 +112,12 @@ fn only_the_last_variable_may_exceed_the_size_limit() {
 fn sizes_beyond_a_field_are_stored_as_its_largest_number() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf2");
+    // The gigabytes are not filled.
+    ds.set_fill(FillMode::NoFill).unwrap();
     let x = dim(&*ds, "x", (4 << 30) - 8);
     let y = dim(&*ds, "y", 2);
     let v = var(&*ds, "v", NcType::Byte, &[y, x]);
     enddef(&*ds);
-    ds.set_fill(FillMode::NoFill).unwrap();
     put(&*ds, v, &[1, (4 << 30) - 9], &[1, 1], &Values::Byte(vec![5]));
     ds.close().unwrap();
     let ds = open(&path, false);
