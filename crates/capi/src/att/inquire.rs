@@ -58,6 +58,10 @@ c_functions! {
     fn nc_rename_att(ncid: c_int, varid: c_int, name: TextPtr, newname: TextPtr) {
         let node = table::find(ncid)?;
         let (owner, name, newname) = (node.owner(varid)?, name.name()?, newname.name()?);
+        // The present name is in use, as that of a dimension or variable is.
+        if name == newname && node.writable && node.nc().inq_att(node.group, owner, name).is_ok() {
+            return Err(ErrorKind::NameInUse.context(format!("{name:?} is the present name")));
+        }
         node.edit(|nc| nc.rename_att(node.group, owner, name, newname))
     }
 

@@ -125,6 +125,22 @@ static void names(int nc)
     CODE(nc_def_dim(nc, "g", 2, &id), NC_ENAMEINUSE);
 }
 
+/* The present name is in use too. */
+static void present_names(int kind)
+{
+    int nc, x, v;
+
+    OK(nc_create("n.nc", NC_CLOBBER | kind, &nc));
+    OK(nc_def_dim(nc, "x", 1, &x));
+    OK(nc_def_var(nc, "v", NC_INT, 0, NULL, &v));
+    OK(nc_put_att_text(nc, v, "a", 1, "b"));
+    CODE(nc_rename_dim(nc, x, "x"), NC_ENAMEINUSE);
+    CODE(nc_rename_var(nc, v, "v"), NC_ENAMEINUSE);
+    CODE(nc_rename_att(nc, v, "a", "a"), NC_ENAMEINUSE);
+    CODE(nc_rename_att(nc, v, "b", "b"), NC_ENOTATT);
+    OK(nc_close(nc));
+}
+
 /* Traps 19 and 20: groups, their types and dimensions. */
 static void groups(int nc)
 {
@@ -299,6 +315,8 @@ int main(int argc, char **argv)
         return 1;
     data_mode();
     define_mode();
+    present_names(0);
+    present_names(NC_NETCDF4);
     classic();
     OK(nc_create("h.nc", NC_NETCDF4, &nc));
     special_attributes(nc);
