@@ -41,8 +41,7 @@ use self::catalog::Catalog;
 use self::node_states::{ArrayHandle, VarState};
 
 /// The reason for leaving out a node with an impossible name.
-pub(crate) const UNNAMEABLE: &str =
-    "the name has control characters or is not UTF-8, so no node can have it";
+pub(crate) const UNNAMEABLE: &str = "the name has control characters or is not UTF-8, so no node can have it";
 
 /// An open dataset.
 #[derive(Debug)]
