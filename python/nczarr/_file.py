@@ -11,7 +11,9 @@ from .errors import NczarrError, absent
 class File(Group):
     """An open dataset, and its root group. Use it in a ``with`` statement, or call ``close``."""
 
-    def __init__(self, native, writable):
+    def __init__(self, native, writable, place=None):
+        #: The place of opening; ``None`` if nobody can open it again.
+        self._place = place
         # No reference to itself: a forgotten dataset is closed at once, not by the garbage collector.
         self._native, self._handle, self._writable = native.root(), native, writable
 
@@ -111,13 +113,13 @@ def open(place, mode="r", *, threads=None, cache_bytes=None, missing_chunks=None
         return File(_native.open_bytes("memory", bytes(place), options), False)
     place = _place(place)
     try:
-        return File(_native.open(place, mode != "r", options), mode != "r")
+        return File(_native.open(place, mode != "r", options), mode != "r", place)
     except NczarrError as error:
         content = _one_file(place) if mode == "r" else None
         if content is None:
             _check_not_empty(place, error)
             raise
-    return File(_native.open_bytes(place.name, content, options), False)
+    return File(_native.open_bytes(place.name, content, options), False, place)
 
 
 def _check_not_empty(place, error):
@@ -146,7 +148,8 @@ def create(place, kind=None, *, clobber=True, in_memory=False, threads=None, cac
     :param in_memory: keep it in memory; ``File.close_to_bytes`` returns its content.
     """
     options = _options(threads, cache_bytes, None, exclusive, durability)
-    return File(_native.create(_place(place), clobber, kind, in_memory, options), True)
+    place = _place(place)
+    return File(_native.create(place, clobber, kind, in_memory, options), True, None if in_memory else place)
 
 
 def delete(place):

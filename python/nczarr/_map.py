@@ -37,8 +37,19 @@ class Map:
         raise NotImplementedError
 
     def list(self, prefix):
-        """Returns the keys of all objects below a prefix. The key ``ab`` is not below ``a``; all are below ``""``."""
-        raise NotImplementedError
+        """Returns the keys of all objects below a prefix. The key ``ab`` is not below ``a``; all are below ``""``.
+
+        A map with ``children`` alone is asked for one key after another.
+        """
+        if type(self).children is Map.children:
+            raise NotImplementedError
+        found, waiting = [], [prefix]
+        while waiting:
+            above = waiting.pop()
+            below = [f"{above}/{name}" if above else name for name in self.children(above)]
+            found += [key for key in below if self.size(key) is not None]
+            waiting += below
+        return found
 
     def children(self, prefix):
         """Returns the next segments of the keys below a prefix. Override it if the storage knows them without all keys."""

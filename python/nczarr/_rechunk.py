@@ -1,14 +1,12 @@
 """``rechunk``: a copy with other chunks as a graph of dask, in bounded memory."""
 import math
-import os
 import re
 import uuid
 
-from . import _tool
 from ._blocks import block_shape, blocks
 from ._file import open as open_dataset
 from ._handle import Handle
-from ._location import normalize
+from ._rechunk_places import Source, Target
 from ._writer import Writer
 
 #: Variables of fewer bytes are copied at once, with the metadata.
@@ -23,36 +21,34 @@ def rechunk(source, target, chunks=None, *, shards=None, kind=None, filters=None
     The metadata, small variables and text are copied at once. Each task then reads one block and stores it. A task that
     was killed or runs twice loses nothing. No two tasks write the same chunk, or the same shard if one fits ``memory``.
 
-    :param source: a path or URL of a dataset of any format.
-    :param target: the path or URL of the new dataset.
+    :param source: a dataset of any format: a path, a URL, a storage as ``nczarr.open`` takes it, or an open ``File``. Also
+        an open ``Group``, which is copied with the groups in it, or an open ``Variable``. Tasks open it again.
+    :param target: the place of the new dataset: a path, a URL or a storage.
     :param chunks: the chunk length of each dimension, such as ``{"time": 1}``.
     :param shards: the shard length of each dimension, for Zarr V3.
     :param kind: the format of the target, as in ``nczarr.create``; by default its path decides.
     :param filters: as in ``nczarr.copy``; also ``deflate`` and ``shuffle``.
     :param memory: the bytes of the values of one task: an integer, or text such as ``"2GiB"``.
     :param compute: otherwise returns a ``dask.delayed.Delayed`` with the tasks.
-    :raises ValueError: if ``memory`` is less than one chunk of the target.
+    :raises ValueError: if ``memory`` is less than one chunk of the target, or less than one shard in a storage without
+        conditional writes.
+    :raises TypeError: if tasks cannot open the source again, such as a dataset in memory.
     """
     limit = _bytes(memory)
-    source, target = os.fspath(source), os.fspath(target)
-    with open_dataset(source) as file:
-        large = [variable.path for variable in _variables(file) if _is_large(variable)]
-        small = [variable.path for variable in _variables(file) if not _is_large(variable)]
-    _tool.copy(
-        source, target, kind=kind, chunks=chunks, shards=shards, filters=filters, deflate=deflate, shuffle=shuffle,
-        clobber=clobber, data_of=small,
-    )
-    made = normalize(target)
-    with open_dataset(source) as old, open_dataset(made) as new:
-        planned = {path: _plan(old[path], new[path], limit) for path in large}
-    graph = _graph(normalize(source), made, planned)
+    source, target = Source(source), Target(target, kind, clobber)
+    with open_dataset(source.place) as file:
+        variables = list(source.variables(file))
+        large = [variable.path for variable in variables if _is_large(variable)]
+        small = [variable.path for variable in variables if not _is_large(variable)]
+    with source.twin(large) as twin:
+        made = target.create(
+            twin, chunks=chunks, shards=shards, filters=filters, deflate=deflate, shuffle=shuffle, data_of=small,
+            **source.selection,
+        )
+    with open_dataset(source.place) as old, open_dataset(made) as new:
+        planned = {path: _plan(old[path], new[path], limit, target.shares_objects) for path in large}
+    graph = _graph(source.place, made, target.options, planned)
     return graph.compute() if compute else graph
-
-
-def _variables(group):
-    yield from group.variables.values()
-    for child in group.groups.values():
-        yield from _variables(child)
 
 
 def _is_large(variable):
@@ -60,7 +56,7 @@ def _is_large(variable):
     return dtype.kind in "biufS" and dtype.names is None and variable.size * dtype.itemsize > _SMALL
 
 
-def _plan(old, new, limit):
+def _plan(old, new, limit, shares_objects):
     """Returns the blocks of a variable."""
     shape = old.shape
     chunks = new.chunks or _rows(shape, new.dtype.itemsize, limit)
@@ -69,6 +65,11 @@ def _plan(old, new, limit):
         block = block_shape(shape, new.dtype.itemsize, old.chunks or chunks, unit, chunks, limit)
     except ValueError as error:
         raise ValueError(f"{new.path}: {error}") from None
+    if not shares_objects and any(one % step and one < length for one, step, length in zip(block, unit, shape)):
+        raise ValueError(
+            f"{new.path}: memory={limit}: a shard of the target has {math.prod(unit) * new.dtype.itemsize} bytes, and the "
+            "storage has no conditional writes for parts of it; give more memory or smaller shards"
+        )
     return list(blocks(shape, block))
 
 
@@ -81,7 +82,7 @@ def _rows(shape, itemsize, limit):
     return tuple(unit)
 
 
-def _graph(source, target, planned):
+def _graph(source, target, more, planned):
     from dask.delayed import Delayed
 
     token = uuid.uuid4().hex
@@ -90,7 +91,7 @@ def _graph(source, target, planned):
     handle = Handle(source, "r", options)
     tasks = {}
     for path, parts in planned.items():
-        writer = Writer(target, path, **options)
+        writer = Writer(target, path, **options, **more)
         for part in parts:
             tasks[f"rechunk-block-{token}", len(tasks)] = (copy_block, handle, writer, part)
     end = f"rechunk-{token}"

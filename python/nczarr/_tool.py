@@ -27,7 +27,7 @@ def run(arguments, accept=(0,)):
 
 
 def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, deflate=None, shuffle=False,
-         variables=None, data_of=None, memory=None, jobs=None, resume=False, clobber=False):
+         variables=None, groups=None, data_of=None, memory=None, jobs=None, resume=False, clobber=False):
     """Copies a dataset into any other format. The copy is read back and compared with the source.
 
     :param kind: the format of the copy, as in ``nczarr.create``; by default the target's path decides.
@@ -36,6 +36,7 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
     :param filters: filters as ``ncz copy --filter`` takes them, such as ``"*,zstd,3"``.
     :param deflate: the level of deflate for all variables, and ``shuffle`` before it.
     :param variables: copy only these.
+    :param groups: copy only these groups, without the groups in them.
     :param data_of: copy the data of these only; the others are defined without data.
     :param memory: the bytes that the copy may use: an integer, or text such as ``"2GiB"``.
     :param jobs: the number of variables that are copied at once.
@@ -53,8 +54,9 @@ def copy(source, target, *, kind=None, chunks=None, shards=None, filters=None, d
             arguments += [flag, ",".join(f"{name}/{length}" for name, length in lengths.items())]
     for text in [filters] if isinstance(filters, str) else filters or ():
         arguments += ["--filter", text]
-    if variables is not None:
-        arguments += ["-V", ",".join(variables)]
+    for flag, names in (("-V", variables), ("-G", groups)):
+        if names is not None:
+            arguments += [flag, ",".join(names)]
     if data_of is not None:
         arguments += ["-v", ",".join(data_of)]
     for flag, wanted in (("-s", shuffle), ("--resume", resume), ("--clobber", clobber)):

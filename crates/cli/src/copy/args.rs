@@ -56,7 +56,7 @@ pub struct CopyArgs {
     ///
     /// Paths (/group/var), or names in any group. With empty text, the copy defines all variables without
     /// data.
-    #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
+    #[arg(short = 'v', value_name = "VAR,…")]
     pub data_of: Option<String>,
     /// Copy these variables only; do not define others
     #[arg(short = 'V', value_name = "VAR,…")]
