@@ -10,6 +10,11 @@ import pytest
 SETTINGS = "[mypy]\nignore_missing_imports = True\n\n[mypy-nczarr.*]\nignore_errors = True\n"
 WITHOUT_STUBS = r"nczarr\.(_stamp|_stores|_object_stores)\..*|nczarr\.(netCDF4|xarray)\._.*"
 TESTS = Path(__file__).parent
+#: Errors of xarray's own annotations: they lack other packages' engines, and storages of Python.
+OF_XARRAY = (
+    'No overload variant of "to_netcdf" of "Dataset" matches argument types',
+    'Argument 1 to "open_dataset" has incompatible type "dict[str, bytes]"',
+)
 
 
 @pytest.fixture
@@ -29,7 +34,7 @@ def test_the_stubs_fit_the_package(settings):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", ["python.md", "python-distributed.md", "python-moving.md"])
+@pytest.mark.parametrize("page", ["python.md", "python-xarray.md", "python-distributed.md", "python-moving.md"])
 def test_programs_of_a_page_pass_a_strict_check(page, settings):
     text = (TESTS.parent / page).read_text()
     program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))
@@ -38,6 +43,7 @@ def test_programs_of_a_page_pass_a_strict_check(page, settings):
     # Classes of the page are written without annotations, as most users write them.
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
     errors = [line for line in errors if "[no-untyped-def]" not in line and "[no-untyped-call]" not in line]
+    errors = [line for line in errors if not any(text in line for text in OF_XARRAY)]
     assert done.returncode in (0, 1) and errors == [], done.stdout + done.stderr
 
 
