@@ -17,7 +17,6 @@ use crate::committed::CommittedHeader;
 use crate::copy;
 use crate::dataset::ClassicDataset;
 use crate::file_state::{FileState, ReadyData};
-use crate::fill::is_filling;
 use crate::layout::FileLayout;
 use crate::offsets;
 use crate::store::FileStore;
@@ -99,7 +98,7 @@ impl ClassicDataset {
                     drop(alone);
                     return self.write_replacement(model, layout, &current, committed);
                 }
-                current.ensure_all(records, is_filling(model))?;
+                current.ensure_all(records)?;
                 if self.is_durable() {
                     current.store.persist()?;
                 }
@@ -160,8 +159,8 @@ impl ClassicDataset {
         committed: &mut CommittedHeader,
     ) -> Result<()> {
         let alone = self.shared.gate.lock_exclusive()?;
-        let (records, filling) = (self.records(model), is_filling(model));
-        current.ensure_all(records, filling)?;
+        let records = self.records(model);
+        current.ensure_all(records)?;
         let header = write::header(self.shared.kind, model, &self.shared.name_rooms(), &layout, records)?;
         if layout.size(records).is_none() {
             let what = format!("{records} records of {} bytes exceed the size of a file", layout.recsize);
@@ -182,7 +181,7 @@ impl ClassicDataset {
             &self.shared.options,
         )?;
         new.store.write_at(0, &header)?;
-        copy::all(current, &new, records, filling)?;
+        copy::all(current, &new, records)?;
         if records == 0 {
             reach(&new)?;
         }
@@ -222,7 +221,7 @@ impl ClassicDataset {
         let current = self.shared.numbered().1;
         let records = self.records(&model);
         let writing = self.shared.gate.lock_shared();
-        current.ensure_all(records, is_filling(&model))?;
+        current.ensure_all(records)?;
         if records == 0 {
             reach(&current)?;
         }

@@ -16,11 +16,11 @@ const BUDGET: u64 = 4 << 20;
 ///
 /// # Errors
 /// `NC_ETRUNC` if data are missing in the old file; otherwise the storage's error.
-pub(crate) fn all(old: &FileState, new: &FileState, records: u64, filling: bool) -> Result<()> {
+pub(crate) fn all(old: &FileState, new: &FileState, records: u64) -> Result<()> {
     for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| !here.slot.record) {
         match old.vars.get(at) {
             Some(from) => run(&old.store, from.slot.begin, &new.store, here.slot.begin, from.own)?,
-            None => empty(new, here, 0, filling)?,
+            None => empty(new, here, 0)?,
         }
     }
     let recsize = new.layout.recsize;
@@ -31,17 +31,17 @@ pub(crate) fn all(old: &FileState, new: &FileState, records: u64, filling: bool)
         return run(&old.store, old.layout.begin_rec, &new.store, new.layout.begin_rec, recsize * records);
     }
     if recsize.max(old.layout.recsize) <= BUDGET {
-        return in_blocks(old, new, records, filling);
+        return in_blocks(old, new, records);
     }
     for record in 0..records {
         for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| here.slot.record) {
             match old.vars.get(at) {
                 Some(from) => {
-                    empty_padding(new, here, record, filling)?;
+                    empty_padding(new, here, record)?;
                     let len = from.own.min(here.own);
                     run(&old.store, old.offset(from, record), &new.store, new.offset(here, record), len)?;
                 }
-                None => empty(new, here, record, filling)?,
+                None => empty(new, here, record)?,
             }
         }
     }
@@ -82,17 +82,17 @@ fn part(from: &FileStore, start: u64, len: u64) -> Result<Vec<u8>> {
 }
 
 /// Fills one record of a variable, or a whole fixed variable.
-fn empty(new: &FileState, here: &VarPlacement, record: u64, filling: bool) -> Result<()> {
-    match here.pattern.as_ref().filter(|_| filling) {
+fn empty(new: &FileState, here: &VarPlacement, record: u64) -> Result<()> {
+    match here.pattern.as_ref() {
         Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record), here.own),
         None if here.own > 0 => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
         None => Ok(()),
     }
 }
 
-fn empty_padding(new: &FileState, here: &VarPlacement, record: u64, filling: bool) -> Result<()> {
+fn empty_padding(new: &FileState, here: &VarPlacement, record: u64) -> Result<()> {
     let bytes = here.slot.bytes;
-    match here.pattern.as_ref().filter(|_| filling && here.own > bytes) {
+    match here.pattern.as_ref().filter(|_| here.own > bytes) {
         Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record) + bytes, here.own - bytes),
         // The file extends to the end of its records.
         None if here.own > bytes => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
@@ -101,14 +101,14 @@ fn empty_padding(new: &FileState, here: &VarPlacement, record: u64, filling: boo
 }
 
 /// Rearranges records, many at a time.
-fn in_blocks(old: &FileState, new: &FileState, records: u64, filling: bool) -> Result<()> {
+fn in_blocks(old: &FileState, new: &FileState, records: u64) -> Result<()> {
     // Both sizes are within the budget.
     let (was, is) = (old.layout.recsize as usize, new.layout.recsize as usize);
     let mut empty = vec![0; is];
     let mut moves = Vec::new();
     for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| here.slot.record) {
         let place = (here.slot.begin - new.layout.begin_rec) as usize;
-        if let Some(pattern) = here.pattern.as_ref().filter(|_| filling) {
+        if let Some(pattern) = here.pattern.as_ref() {
             let fill = fill::block(pattern, here.own);
             for (byte, fill) in empty[place..place + here.own as usize].iter_mut().zip(fill.iter().cycle()) {
                 *byte = *fill;

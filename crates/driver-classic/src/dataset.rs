@@ -12,7 +12,6 @@ use nczarr_dispatch::{
 use nczarr_model::{Defined, DimId, Edit, ErrorKind, FillMode, GroupId, ModelCell, Result, VarId, name};
 
 use crate::committed::CommittedHeader;
-use crate::fill::is_filling;
 use crate::kind::CdfVersion;
 use crate::name_rooms::NameRooms;
 use crate::shared::ClassicShared;
@@ -100,12 +99,12 @@ impl ClassicDataset {
     fn finish_filling(&self, edit: &Edit<'_>) -> Result<()> {
         let turns_off =
             matches!(edit, Edit::SetFill { mode: FillMode::NoFill } | Edit::DefVarFill { no_fill: true, .. });
-        let model = self.shared.model.snapshot();
-        if !turns_off || !is_filling(&model) {
+        if !turns_off {
             return Ok(());
         }
+        let records = self.records(&self.shared.model.snapshot());
         let _writing = self.shared.gate.lock_shared();
-        self.shared.numbered().1.ensure_all(self.records(&model), true)
+        self.shared.numbered().1.ensure_all(records)
     }
 }
 

@@ -1,17 +1,12 @@
 //! Writes fill values: a repeated pattern of bytes.
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_model::{FillMode, Model, Result};
+use nczarr_model::Result;
 
 use crate::store::FileStore;
 
 /// The approximate size of a write, in bytes.
 const BLOCK: usize = 256 << 10;
-
-/// Whether unwritten data are filled.
-pub(crate) fn is_filling(model: &Model) -> bool {
-    model.fill_mode == FillMode::Fill
-}
 
 /// Returns a buffer of the repeated pattern, of at most `len` bytes.
 pub(crate) fn block(pattern: &[u8], len: u64) -> Vec<u8> {

@@ -28,15 +28,15 @@ const PATIENCE: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_micros(100);
 
 impl FileState {
-    /// Makes records of a variable ready (a fixed variable is one record). `filling`: whether the dataset is
-    /// filled.
+    /// Makes records of a variable ready (a fixed variable is one record). The variable decides whether they
+    /// are filled.
     ///
     /// Waits a short time for records that another thread is writing, then fills them, because that thread
     /// may wait for this one.
     ///
     /// # Errors
     /// The storage's error; as [`FileState::here`].
-    pub(crate) fn ensure(&self, id: VarId, units: Range<u64>, filling: bool) -> Result<()> {
+    pub(crate) fn ensure(&self, id: VarId, units: Range<u64>) -> Result<()> {
         let here = self.here(id)?;
         let mut start = None;
         while !here.is_ready(units.end) {
@@ -46,7 +46,7 @@ impl FileState {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            return self.settle(here, &mut claims, units, filling);
+            return self.settle(here, &mut claims, units);
         }
         Ok(())
     }
@@ -55,10 +55,10 @@ impl FileState {
     ///
     /// # Errors
     /// As [`FileState::ensure`].
-    pub(crate) fn ensure_all(&self, records: u64, filling: bool) -> Result<()> {
+    pub(crate) fn ensure_all(&self, records: u64) -> Result<()> {
         for at in 0..self.vars.len() {
             let id = VarId(at as u32);
-            self.ensure(id, 0..self.here(id)?.units(records), filling)?;
+            self.ensure(id, 0..self.here(id)?.units(records))?;
         }
         Ok(())
     }
@@ -73,7 +73,6 @@ impl FileState {
         id: VarId,
         slab: &CheckedSlab<'_>,
         shape: &[u64],
-        filling: bool,
     ) -> Result<Option<ClaimedRecords>> {
         let here = self.here(id)?;
         if slab.is_empty() {
@@ -85,17 +84,17 @@ impl FileState {
         }
         let mut claims = here.growth.claims();
         if !covers(slab, shape, usize::from(here.slot.record)) {
-            self.settle(here, &mut claims, units, filling)?;
+            self.settle(here, &mut claims, units)?;
             return Ok(None);
         }
         let end = claims.end();
         // Records that other threads are writing, and those between.
-        self.settle(here, &mut claims, units.start.min(end)..units.end.min(end).max(units.start), filling)?;
+        self.settle(here, &mut claims, units.start.min(end)..units.end.min(end).max(units.start))?;
         let first = claims.end();
         if first >= units.end {
             return Ok(None);
         }
-        self.pad(here, first..units.end, filling)?;
+        self.pad(here, first..units.end)?;
         Ok(Some(ClaimedRecords(claims.claim(units.end))))
     }
 
@@ -118,28 +117,22 @@ impl FileState {
     }
 
     /// Fills unready records up to the end of `units`, since records are contiguous.
-    fn settle(
-        &self,
-        here: &VarPlacement,
-        claims: &mut RecordClaims,
-        units: Range<u64>,
-        filling: bool,
-    ) -> Result<()> {
+    fn settle(&self, here: &VarPlacement, claims: &mut RecordClaims, units: Range<u64>) -> Result<()> {
         while let Some(part) = claims.unfilled(&units) {
-            self.fill(here, part.clone(), filling)?;
+            self.fill(here, part.clone())?;
             claims.settle(&part);
         }
         let end = claims.end();
         if end < units.end {
-            self.fill(here, end..units.end, filling)?;
+            self.fill(here, end..units.end)?;
             claims.filled(units.end);
         }
         here.growth.publish(claims);
         Ok(())
     }
 
-    fn fill(&self, here: &VarPlacement, units: Range<u64>, filling: bool) -> Result<()> {
-        match here.pattern.as_ref().filter(|_| filling) {
+    fn fill(&self, here: &VarPlacement, units: Range<u64>) -> Result<()> {
+        match here.pattern.as_ref() {
             // Adjacent records without gaps.
             Some(pattern) if !here.slot.record || here.own == self.layout.recsize => fill::write(
                 &self.store,
@@ -155,9 +148,9 @@ impl FileState {
     }
 
     /// Fills the padding after records that are about to be written.
-    fn pad(&self, here: &VarPlacement, units: Range<u64>, filling: bool) -> Result<()> {
+    fn pad(&self, here: &VarPlacement, units: Range<u64>) -> Result<()> {
         let bytes = here.slot.bytes;
-        match here.pattern.as_ref().filter(|_| filling) {
+        match here.pattern.as_ref() {
             _ if here.own <= bytes => Ok(()),
             Some(pattern) => units.into_iter().try_for_each(|unit| {
                 fill::write(&self.store, pattern, self.offset(here, unit) + bytes, here.own - bytes)

@@ -7,7 +7,6 @@ use nczarr_dispatch::{Linear, MemMut, MemRef, VarData};
 use nczarr_model::{CheckedSlab, Error, ErrorKind, Result, VarId};
 
 use crate::file_state::FileState;
-use crate::fill::is_filling;
 use crate::growth::ClaimedRecords;
 use crate::shared::ClassicShared;
 
@@ -45,7 +44,7 @@ impl ClassicVar {
             if !here.is_ready(units.end) {
                 let _writing = self.shared.gate.lock_shared();
                 self.check_open()?;
-                current.ensure(self.id, units, is_filling(&self.shared.model.snapshot()))?;
+                current.ensure(self.id, units)?;
             }
         }
         Ok(array)
@@ -62,8 +61,7 @@ impl ClassicVar {
             return array.put(slab, data);
         }
         let model = self.shared.model.snapshot();
-        let filling = is_filling(&model);
-        let Some(claimed) = current.claim(self.id, slab, &model.shape(self.id)?, filling)? else {
+        let Some(claimed) = current.claim(self.id, slab, &model.shape(self.id)?)? else {
             return array.put(slab, data);
         };
         let lost = LostOnDrop { current, id: self.id, claimed: &claimed };

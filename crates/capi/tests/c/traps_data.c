@@ -226,6 +226,22 @@ static void filled_before(int kind)
     OK(nc_close(nc));
 }
 
+/* A variable may be filled although the dataset is not. */
+static void filled_alone(int kind)
+{
+    int nc, x, v, old, value = 5, found[2];
+
+    OK(nc_create("v.nc", NC_CLOBBER | kind, &nc));
+    OK(nc_set_fill(nc, NC_NOFILL, &old));
+    OK(nc_def_dim(nc, "x", 2, &x));
+    OK(nc_def_var(nc, "v", NC_INT, 1, &x, &v));
+    OK(nc_def_var_fill(nc, v, NC_FILL, &value));
+    OK(nc_enddef(nc));
+    OK(nc_get_var_int(nc, v, found));
+    TRUE(found[0] == 5 && found[1] == 5);
+    OK(nc_close(nc));
+}
+
 /* Trap 29: strings that are null, empty and unwritten. */
 static void strings(void)
 {
@@ -282,6 +298,9 @@ int main(int argc, char **argv)
     filled_before(0);
     filled_before(NC_64BIT_DATA);
     filled_before(NC_NETCDF4);
+    filled_alone(0);
+    filled_alone(NC_64BIT_DATA);
+    filled_alone(NC_NETCDF4);
     strings();
     version_2();
     printf("%d failures\n", failures);

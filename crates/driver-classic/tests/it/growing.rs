@@ -260,3 +260,19 @@ fn data_that_were_defined_with_filling_stay_filled_without_it() {
         assert_eq!(all(&*ds, "records"), Values::Int(vec![fill, 7]), "{mode}");
     }
 }
+
+#[test]
+fn a_variable_may_be_filled_in_a_dataset_without_filling() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    ds.set_fill(FillMode::NoFill).unwrap();
+    let x = dim(&*ds, "x", 2);
+    let filled = var(&*ds, "filled", NcType::Int, &[x]);
+    let other = var(&*ds, "other", NcType::Int, &[x]);
+    ds.def_var_fill(filled, false, Some(&Values::Int(vec![5]))).unwrap();
+    enddef(&*ds);
+    put(&*ds, filled, &[0], &[1], &Values::Int(vec![1]));
+    assert_eq!(get(&*ds, filled, &[0], &[2]), Values::Int(vec![1, 5]));
+    assert_eq!(get(&*ds, other, &[0], &[2]), Values::Int(vec![0, 0]));
+    ds.close().unwrap();
+}
