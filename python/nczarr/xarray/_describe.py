@@ -7,13 +7,15 @@ from nczarr import _types
 from nczarr._attributes import value_of
 from nczarr.errors import NczarrError
 
-from ._encoding import BLOSC_NAMES
+from ._encoding import BLOSC_NAMES, BLOSC_SHUFFLES
 
 _SZIP, _BLOSC = 4, 32001
 #: HDF5's identifiers of filters by the flags of netCDF4.
 _FLAGS = {1: "zlib", _SZIP: "szip", 307: "bzip2", _BLOSC: "blosc", 32015: "zstd"}
 #: Zarr's codecs that make data easier to compress.
 _FILTERS = {"shuffle", "delta", "fixedscaleoffset", "quantize", "bitround", "transpose", "packbits"}
+#: Codecs that Zarr V3 has by these names.
+_V3 = {"blosc", "crc32c", "gzip", "transpose", "zstd"}
 _STRING = np.dtype(object, metadata={"element_type": str})
 
 
@@ -33,8 +35,12 @@ def dtype_of(described):
     return _STRING if described == "str" else _types.dtype_of(described)
 
 
-def encoding_of(native, described, form, dims, shape, is_zarr, source):
-    """Returns the encoding of a variable, in the vocabulary of its format."""
+def encoding_of(native, described, form, dims, shape, version, source):
+    """Returns the encoding of a variable, in the vocabulary of its format.
+
+    :param version: that of Zarr; ``None`` in other formats.
+    """
+    is_zarr = version is not None
     encoding = {"source": source, "original_shape": shape}
     # With the type `str`, xarray reads all strings at once and keeps the greatest length as their type.
     if form is not None:
@@ -53,7 +59,7 @@ def encoding_of(native, described, form, dims, shape, is_zarr, source):
         shards = native.shard_shape()
         encoding["chunks"] = chunks
         encoding["shards"] = shards and tuple(shards)
-        encoding["compressors"], encoding["filters"] = _codecs(tuple(filter[3] for filter in native.filters()))
+        encoding["compressors"], encoding["filters"] = _codecs(tuple(filter[3] for filter in native.filters()), version)
     else:
         encoding.update(_flags(tuple((filter[1], *filter[2]) for filter in native.filters())))
         for name in ("szip", "blosc"):
@@ -70,12 +76,21 @@ def encoding_of(native, described, form, dims, shape, is_zarr, source):
 
 
 @functools.lru_cache(256)
-def _codecs(texts):
-    """Splits codecs into compressors and filters, as zarr-python does."""
+def _codecs(texts, version):
+    """Splits codecs into compressors and filters, in the JSON of the version, as zarr-python does."""
     codecs = [json.loads(text) for text in texts if text]
+    if version == "3":
+        codecs = [codec if "name" in codec else _of_v3(**codec) for codec in codecs]
     compressors = tuple(codec for codec in codecs if not _is_filter(codec))
     filters = tuple(codec for codec in codecs if _is_filter(codec))
     return compressors, filters
+
+
+def _of_v3(id, **settings):
+    """Returns the JSON of Zarr V3 for a codec in that of V2."""
+    if id == "blosc" and settings.get("shuffle") in range(len(BLOSC_SHUFFLES)):
+        settings["shuffle"] = BLOSC_SHUFFLES[settings["shuffle"]]
+    return {"name": id if id in _V3 else f"numcodecs.{id}", "configuration": settings}
 
 
 def _is_filter(codec):

@@ -26,6 +26,8 @@ _BLOSC = {"blosc_blosclz": 0, "blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "
           "blosc_zstd": 5, "blosc": 0}
 #: netCDF4's names of Blosc's compressors, by number.
 BLOSC_NAMES = {number: name for name, number in _BLOSC.items() if name not in ("blosc_blosclz", "blosc")}
+#: Zarr V3's names of Blosc's shuffles, by number.
+BLOSC_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 
 
 def extract(variable, is_given, unlimited_dims, is_zarr, name):
@@ -180,8 +182,15 @@ def codec_json(codec):
             break
     if not isinstance(codec, dict):
         raise ValueError(f"a codec is a name, a dict or a codec object, found {codec!r}")
+    settings = codec.get("configuration") or {}
+    if codec.get("name") == "blosc" and _plain(settings.get("shuffle")) in BLOSC_SHUFFLES:
+        # In this form, every format takes it.
+        settings = {key: _plain(value) for key, value in settings.items() if key in ("cname", "clevel", "blocksize")}
+        codec = {"id": "blosc", **settings, "shuffle": BLOSC_SHUFFLES.index(_plain(codec["configuration"]["shuffle"]))}
     return json.dumps(codec, default=_plain)
 
 
 def _plain(value):
-    return getattr(value, "value", None) or str(value)
+    """Returns the value of a member of an enumeration; other values as they are, or else as text."""
+    value = getattr(value, "value", value)
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -173,7 +173,8 @@ class NczarrDataStore(WritableCFDataStore):
         attributes = attributes_of(native, is_zarr)
         form = _forms.form_of(native, described, is_zarr, self.auto_complex)
         dtype = dtype_of(described) if form is None else form.dtype
-        encoding = encoding_of(native, described, form, dims, shape, is_zarr, source)
+        version = self._info["version"] if is_zarr else None
+        encoding = encoding_of(native, described, form, dims, shape, version, source)
         if form is not None:
             _forms.set_fill(attributes, form)
         fill = attributes.get("_FillValue")
