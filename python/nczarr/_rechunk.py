@@ -21,8 +21,8 @@ def rechunk(source, target, chunks=None, *, shards=None, kind=None, filters=None
     The metadata, small variables and text are copied at once. Each task then reads one block and stores it. A task that
     was killed or runs twice loses nothing. No two tasks write the same chunk, or the same shard if one fits ``memory``.
 
-    :param source: a dataset of any format: a path, a URL, a storage as ``nczarr.open`` takes it, or an open ``File``. Also
-        an open ``Group``, which is copied with the groups in it, or an open ``Variable``. Tasks open it again.
+    :param source: a dataset of any format: a path, a URL, a storage as ``nczarr.open`` takes it, or an open ``File``.
+        Also an open ``Group``, which is copied with the groups in it, or an open ``Variable``. Tasks open it again.
     :param target: the place of the new dataset: a path, a URL or a storage.
     :param chunks: the chunk length of each dimension, such as ``{"time": 1}``.
     :param shards: the shard length of each dimension, for Zarr V3.
@@ -67,8 +67,8 @@ def _plan(old, new, limit, shares_objects):
         raise ValueError(f"{new.path}: {error}") from None
     if not shares_objects and any(one % step and one < length for one, step, length in zip(block, unit, shape)):
         raise ValueError(
-            f"{new.path}: memory={limit}: a shard of the target has {math.prod(unit) * new.dtype.itemsize} bytes, and the "
-            "storage has no conditional writes for parts of it; give more memory or smaller shards"
+            f"{new.path}: memory={limit}: a shard of the target has {math.prod(unit) * new.dtype.itemsize} bytes, and "
+            "the storage has no conditional writes for parts of it; give more memory or smaller shards"
         )
     return list(blocks(shape, block))
 

@@ -1,7 +1,7 @@
 """Places of ``rechunk``: open datasets and storages of Python. Tasks open them again, in any process.
 
-The program ``ncz`` copies metadata and small variables between paths. It cannot see a storage of Python, so such a source
-or target has a local twin without the large variables' chunks.
+The program ``ncz`` copies metadata and small variables between paths. It cannot see a storage of Python, so such a
+source or target has a local twin without the large variables' chunks.
 """
 import contextlib
 import os
@@ -17,7 +17,9 @@ from ._mount import Mounted, mount
 from ._variable import Variable
 
 #: Names of objects with metadata.
-_METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata", ".nczarr", ".nczarray", ".nczattr", ".nczgroup")
+_METADATA = (
+    "zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata", ".nczarr", ".nczarray", ".nczattr", ".nczgroup",
+)
 
 
 class Source:
@@ -36,7 +38,8 @@ class Source:
             source = _place_of(source.file)
         #: The place, as a task opens it.
         self.place = normalize(mount(source) if not isinstance(source, os.PathLike) else source)
-        if not isinstance(self.place, Mounted) and (not isinstance(self.place, str) or self.place.startswith("memory:")):
+        is_path = isinstance(self.place, str) and not self.place.startswith("memory:")
+        if not (is_path or isinstance(self.place, Mounted)):
             raise TypeError("rechunk: tasks cannot open a dataset in memory again: store it first")
 
     def variables(self, file):
@@ -85,7 +88,7 @@ class Target:
         else:
             self.place = os.fspath(self.place)
             if self.place.startswith("memory:"):
-                raise TypeError("rechunk: tasks cannot open a dataset in memory: the target is a path, a URL or a storage")
+                raise TypeError("rechunk: tasks cannot open a target in memory: give a path, a URL or a storage")
 
     def _check(self, map):
         able = map._abilities()

@@ -110,7 +110,8 @@ class _Form:
                 stored = array.astype(self.dtype)
                 wrong = self.differs(array, stored)
             except OverflowError as error:
-                raise out_of_range(f"variable {variable}: a value is not one of {self.dtype}: {error}", variable) from None
+                text = f"variable {variable}: a value is not one of {self.dtype}: {error}"
+                raise out_of_range(text, variable) from None
         if wrong.any():
             raise out_of_range(f"variable {variable}: {array[wrong].flat[0]} is not a value of {self.dtype}", variable)
         return stored

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -136,8 +137,28 @@ def test_10_no_secret_is_printed(tmp_path):
     assert "hush" in with_storage_options(handle.place, options)
     with pytest.raises(OSError) as caught:
         handle.file
-    for text in (repr(handle), str(caught.value), repr(caught.value), repr(handle.__dask_tokenize__())):
+    trace = "".join(traceback.format_exception(caught.value))
+    for text in (repr(handle), str(caught.value), repr(caught.value), repr(handle.__dask_tokenize__()), trace):
         assert "hush" not in text
+    # A secret in the URL itself.
+    with pytest.raises(OSError) as caught:
+        opened("s3://me:hush@bucket/x.zarr#endpoint=http://127.0.0.1:9", chunks={})
+    assert "hush" not in str(caught.value) + repr(caught.value) + str(caught.value.path)
+
+
+def test_10_no_secret_is_in_a_graph(tmp_path):
+    import dask
+
+    from nczarr._handle import Handle
+    from nczarr.xarray import NczarrDataStore
+
+    place = str(tmp_path / "a.zarr")
+    to_nczarr(xr.Dataset({"v": ("x", np.zeros(8))}), place)
+    handle = Handle(place, "r", {}, {"secret": "hush"})
+    handle.adopt(nczarr.open(place))
+    dataset = xr.open_dataset(NczarrDataStore(handle, None, "r"), chunks={"x": 4})
+    graph = dataset["v"].__dask_graph__()
+    assert graph and "hush" not in repr(list(graph)) + repr(dict(graph)) + dask.base.tokenize(dataset) + repr(dataset)
 
 
 def pass_a_tick(folder):
@@ -244,17 +265,18 @@ def test_22_a_missing_chunk_by_policy(tmp_path):
         dataset["v"].load()
 
 
-@pytest.mark.parametrize("status", [403, 500])
-def test_22_an_error_of_a_server_is_not_fill(status, tmp_path):
+def serve(answer):
+    """Starts a web server; ``answer`` returns the status and the bytes of a path."""
     import http.server
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            found = {"/a.zarr/zarr.json": b'{"zarr_format":3,"node_type":"group","attributes":{}}'}.get(self.path)
-            self.send_response(200 if found else status)
-            self.send_header("Content-Length", str(len(found or b"")))
+            status, content = answer(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("ETag", '"1"')
             self.end_headers()
-            self.wfile.write(found or b"")
+            self.wfile.write(content if self.command == "GET" else b"")
 
         do_HEAD = do_GET
 
@@ -263,9 +285,41 @@ def test_22_an_error_of_a_server_is_not_fill(status, tmp_path):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_22_an_error_of_a_server_is_not_fill(status):
+    root = b'{"zarr_format":3,"node_type":"group","attributes":{}}'
+    server = serve(lambda path: (200, root) if path == "/a.zarr/zarr.json" else (status, b""))
     try:
         with pytest.raises(OSError):
             opened(f"http://127.0.0.1:{server.server_port}/a.zarr/v#mode=zarr,v3")
+    finally:
+        server.shutdown()
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_22_an_error_at_a_chunk_is_not_fill(status, tmp_path):
+    place = tmp_path / "a.zarr"
+    encoding = {"v": {"chunks": (2,), "_FillValue": -1.0}}
+    to_nczarr(xr.Dataset({"v": ("x", [1.0, 2, 3, 4])}), str(place), consolidated=True, encoding=encoding)
+
+    def answer(path):
+        file = tmp_path / path.lstrip("/")
+        if path.endswith("c/1"):
+            return status, b""
+        return (200, file.read_bytes()) if file.is_file() else (404, b"")
+
+    server = serve(answer)
+    try:
+        with opened(f"http://127.0.0.1:{server.server_port}/a.zarr#mode=zarr,v3") as dataset:
+            assert dataset["v"][:2].values.tolist() == [1, 2]
+            if status == 404:
+                assert np.isnan(dataset["v"][2:].values).all()
+                return
+            with pytest.raises(OSError, match="c/1"):
+                dataset["v"][1:].load()
     finally:
         server.shutdown()
 
@@ -321,7 +375,7 @@ def test_27_many_files_stay_within_their_descriptors(tmp_path):
         data = xr.Dataset({"v": (("time", "x"), np.full((1, 4), day))}, coords={"time": time})
         data.to_netcdf(places[-1], engine="nczarr")
     before = len(os.listdir("/proc/self/fd"))
-    for _ in range(20):
+    for _ in range(100):
         with xr.open_mfdataset(places, engine="nczarr", parallel=True) as dataset:
             assert dataset["v"].values[:, 0].tolist() == list(range(10))
             assert len(os.listdir("/proc/self/fd")) <= before + 50

@@ -13,8 +13,8 @@ from . import _encoding, _forms
 #: The integer that numpy and pandas take for no time.
 _NOT_A_TIME = np.iinfo(np.int64).min
 _NO_PLACE = (
-    "variable {name!r}: encoding fill_value={value!r} needs Zarr V3 and a number that fits the type; other formats have "
-    "`_FillValue`"
+    "variable {name!r}: encoding fill_value={value!r} needs Zarr V3 and a number that fits the type; "
+    "other formats have `_FillValue`"
 )
 
 
