@@ -94,6 +94,20 @@ def test_wrong_indices_raise_index_errors(tmp_path, wrong):
             file["v"][wrong]
 
 
+@pytest.mark.parametrize("wrong", [0.8, -0.8, np.float32(0.8), np.array(0.8), np.inf, np.nan], ids=repr)
+def test_a_number_between_integers_selects_no_element(tmp_path, wrong):
+    from nczarr import netCDF4
+
+    with filled(netCDF4, str(tmp_path / "a.nc")) as file:
+        before = file["v"][:]
+        with pytest.raises(IndexError):
+            file["v"][wrong]
+        with pytest.raises(IndexError):
+            file["v"][wrong] = -9
+        np.testing.assert_array_equal(file["v"][:], before)
+        np.testing.assert_array_equal(file["v"][np.float64(1)], before[1])
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
 def test_random_writes_of_fixed_dimensions(pair, seed, format):  # noqa: F811

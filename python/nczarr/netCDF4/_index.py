@@ -102,10 +102,14 @@ def _positions(entry, length, growing):
 
 
 def _integer(entry):
+    """Returns the integer of an index. A number between two integers selects no element."""
     try:
-        return int(entry)
-    except (TypeError, ValueError):
+        integer = int(entry)
+    except (TypeError, ValueError, OverflowError):
         raise IndexError(_KINDS) from None
+    if not isinstance(entry, (str, bytes)) and integer != entry:
+        raise IndexError(_KINDS)
+    return integer
 
 
 def _regular(positions):
